@@ -27,7 +27,7 @@ all_replaced() {
     test -z "$same" || fail "written over, or not replaced: $same"
 }
 nothing_left() {
-    left=$(find / -xdev \( -name '*vipu*' -o -name '*ipuof*' \) -not -path '/proc/*' -not -path '/usr/local/*')
+    left=$(find / -xdev \( -name '*vipu*' -o -name '*ipuof*' -o -name slurmd.service.d \) -not -path '/proc/*' -not -path '/usr/local/*')
     test -z "$left" || fail "left after the removal: $left"
 }
 # Debian 12's rpm changes no system without this option, and later ones do not know it.

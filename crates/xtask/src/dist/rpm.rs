@@ -47,7 +47,9 @@ fn files(folder: &Path, tree: &Path) -> Result<Vec<String>> {
         let path = entry?.path();
         let place = format!("/{}", path.strip_prefix(tree)?.display());
         if fs::symlink_metadata(&path)?.is_dir() {
-            let is_own = place.split('/').any(|part| part.starts_with("slurm-vipu"));
+            // Slurm's packages have no folder for drop-ins.
+            let is_own =
+                place.ends_with(".service.d") || place.split('/').any(|part| part.starts_with("slurm-vipu"));
             all.extend(is_own.then(|| format!("%dir {place}")));
             all.extend(files(&path, tree)?);
         } else {

@@ -127,9 +127,10 @@ impl Stage<'_> {
     }
 
     fn completions(&self, program: &str) -> Result<()> {
+        let of_zsh = if self.family == Family::Debian { "vendor-completions" } else { "site-functions" };
         let shells = [
             ("bash", format!("/usr/share/bash-completion/completions/{program}")),
-            ("zsh", format!("/usr/share/zsh/vendor-completions/_{program}")),
+            ("zsh", format!("/usr/share/zsh/{of_zsh}/_{program}")),
             ("fish", format!("/usr/share/fish/vendor_completions.d/{program}.fish")),
         ];
         for (shell, place) in shells {
