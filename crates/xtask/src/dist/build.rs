@@ -76,7 +76,8 @@ fn without_paths(workspace: &Path) -> Result<String> {
 
 /// A Python environment with Zig and cargo-zigbuild. Returns its folder.
 fn tools() -> Result<PathBuf> {
-    let folder = run::workspace().join("target/dist-tools");
+    // The versions are in the name, so that other ones are installed anew.
+    let folder = run::workspace().join("target/dist-tools").join(ZIG.join(","));
     if !folder.join("bin/cargo-zigbuild").exists() {
         let has_venv = Command::new("python3").args(["-c", "import ensurepip"]).status()?.success();
         if !has_venv {
