@@ -26,6 +26,13 @@ all_replaced() {
     same=$(inodes | comm -12 /tmp/inodes -)
     test -z "$same" || fail "written over, or not replaced: $same"
 }
+# Stands for systemd, and writes down what it is asked.
+systemd() {
+    mkdir -p /run/systemd/system
+    printf '#!/bin/sh\necho "$@" >> /tmp/asked\n' > /usr/bin/systemctl
+}
+# Packages have asked systemd to read its units and to end what they remove, and nothing else.
+asked() { test "$(sort --unique /tmp/asked)" = "$1" || fail "$(cat /tmp/asked)"; }
 nothing_left() {
     left=$(find / -xdev \( -name '*vipu*' -o -name '*ipuof*' -o -name slurmd.service.d \) -not -path '/proc/*' -not -path '/usr/local/*')
     test -z "$left" || fail "left after the removal: $left"

@@ -12,6 +12,7 @@ mod licences;
 mod linked;
 mod rpm;
 mod sbom;
+mod scripts;
 mod staging;
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,8 @@ pub struct Package {
     pub files: &'static [File],
     /// What an administrator has to do after the installation. slurm-vipu changes no file of Slurm.
     pub next: &'static str,
+    /// What remains to be done after an upgrade.
+    pub after_upgrade: Option<&'static str>,
 }
 
 /// Files that belong together.
@@ -42,6 +44,7 @@ const LOGIN: Package = Package {
     needs: &[],
     files: &[Plugin("select_vipu"), Plugin("spank_ipuof"), Program("slurm-vipu-setup", "vipu-setup")],
     next: "Add to plugstack.conf: required spank_ipuof.so ipuof_dir=/shared/ipuof",
+    after_upgrade: None,
 };
 
 const NODE: Package = Package {
@@ -56,6 +59,7 @@ const NODE: Package = Package {
         Text("packages/slurmd-memlock.conf", "/usr/lib/systemd/system/slurmd.service.d/50-slurm-vipu.conf"),
     ],
     next: "Add to slurm.conf: GresTypes=vipu, and Gres=vipu:pod64:no_consume:64 to the nodes. Then restart slurmd.",
+    after_upgrade: None,
 };
 
 const CONTROLLER: Package = Package {
@@ -73,6 +77,7 @@ const CONTROLLER: Package = Package {
     next: "Write vipu.conf beside slurm.conf, with ApiHost= and IpuofDir=. Add to slurm.conf: SelectType=select/vipu, \
            SelectTypeParameters=CR_CPU, GresTypes=vipu, JobSubmitPlugins=vipu, PropagateResourceLimitsExcept=MEMLOCK. \
            Then restart slurmctld. Examples: /usr/share/doc/slurm-vipu-controller/examples",
+    after_upgrade: Some("Restart slurmctld: it still runs the earlier plugins."),
 };
 
 const TOOLS: Package = Package {
@@ -89,6 +94,7 @@ const TOOLS: Package = Package {
         Text("monitoring/dashboard.json", "/usr/share/doc/slurm-vipu-tools/examples/dashboard.json"),
     ],
     next: "Check each host: svipu doctor. Start the exporter on the host of slurmctld: systemctl enable --now vipu-exporter",
+    after_upgrade: None,
 };
 
 const MOCK: Package = Package {
@@ -98,4 +104,5 @@ const MOCK: Package = Package {
     needs: &[],
     files: &[Program("mock-vipu-server", "mock-vipu")],
     next: "Start it: mock-vipu-server --help",
+    after_upgrade: None,
 };

@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 use anyhow::Result;
 
 use super::contents::{MAINTAINER, Package};
-use super::{Release, glibc, staging};
+use super::{Release, glibc, scripts, staging};
 use crate::run;
 
 /// Makes the package of a staged tree.
@@ -13,9 +13,14 @@ pub fn make(package: &Package, release: &Release, tree: &Path, out: &Path) -> Re
     let control = tree.join("DEBIAN");
     fs::create_dir_all(&control)?;
     fs::write(control.join("control"), fields(package, release))?;
-    let script = control.join("postinst");
-    fs::write(&script, after_install(package))?;
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
+    let is = |rest: &str| format!("[ \"$1\" = configure ] && [ {rest} \"$2\" ]");
+    let postinst = scripts::after_install(package, &is("-z"), &is("-n"));
+    let prerm = scripts::before_removal(package, "[ \"$1\" = remove ]");
+    for (name, script) in [("postinst", Some(postinst)), ("prerm", prerm)] {
+        let Some(script) = script else { continue };
+        fs::write(control.join(name), format!("#!/bin/sh\nset -e\n{script}"))?;
+        fs::set_permissions(control.join(name), fs::Permissions::from_mode(0o755))?;
+    }
     let doc = tree.join("usr/share/doc").join(package.name);
     fs::write(doc.join("copyright"), COPYRIGHT)?;
     fs::write(doc.join("changelog"), changelog(package, release)?)?;
@@ -47,15 +52,6 @@ fn changelog(package: &Package, release: &Release) -> Result<String> {
     Ok(format!(
         "{name} ({version}) unstable; urgency=medium\n\n  * The changes are in CHANGELOG.md.\n\n -- {MAINTAINER}  {date}\n"
     ))
-}
-
-/// Tells the next steps. It starts and changes nothing.
-fn after_install(package: &Package) -> String {
-    format!(
-        "#!/bin/sh\nset -e\n# An upgrade needs no new step.\nif [ \"$1\" = configure ] && [ -z \"$2\" ]; then\n    \
-         cat <<'NEXT'\n{}: {}\nNEXT\nfi\n",
-        package.name, package.next
-    )
 }
 
 const COPYRIGHT: &str = "\

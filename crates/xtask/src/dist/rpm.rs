@@ -4,9 +4,9 @@ use std::{fs, path::Path, process::Command};
 
 use anyhow::{Context, Result};
 
-use super::Release;
 use super::contents::{MAINTAINER, Package};
 use super::staging::PLUGINS;
+use super::{Release, scripts};
 use crate::run;
 
 /// Makes the package of a staged tree.
@@ -61,10 +61,13 @@ fn files(folder: &Path, tree: &Path) -> Result<Vec<String>> {
 }
 
 pub fn spec(package: &Package, release: &Release, files: &[String]) -> Result<String> {
-    let Package { name, summary, description, next, .. } = package;
+    let Package { name, summary, description, .. } = package;
     let (version, description) = (release.version, textwrap::fill(description, 78));
     let needs: String =
         package.needs.iter().map(|needed| format!("Requires: {needed} = {version}\n")).collect();
+    let post = scripts::after_install(package, "[ \"$1\" = 1 ]", "[ \"$1\" -gt 1 ]");
+    let preun = scripts::before_removal(package, "[ \"$1\" = 0 ]");
+    let preun = preun.map(|script| format!("%preun\n{script}\n")).unwrap_or_default();
     let date = release.date("%a %b %d %Y")?;
     Ok(format!(
         "Name: {name}\nVersion: {version}\nRelease: 1\nSummary: {summary}\n\
@@ -75,7 +78,7 @@ pub fn spec(package: &Package, release: &Release, files: &[String]) -> Result<St
          %global debug_package %{{nil}}\n%global __os_install_post %{{nil}}\n\n\
          %description\n{description}\n\n\
          %install\ncp -a %{{staged}}/. %{{buildroot}}/\n\n\
-         %post\nif [ \"$1\" = 1 ]; then cat <<'NEXT'\n{name}: {next}\nNEXT\nfi\n\n\
+         %post\n{post}\n{preun}\
          %files\n%defattr(-,root,root)\n{}\n\n\
          %changelog\n* {date} {MAINTAINER} - {version}-1\n- The changes are in CHANGELOG.md.\n",
         files.join("\n")
