@@ -34,7 +34,7 @@ fn pkg_debs_are_installed_and_removed() -> Result<()> {
         "#,
     )?;
     host.run(
-        "rm /tmp/asked; dpkg --purge $names; nothing_left; asked 'disable --now vipu-exporter.service'",
+        "rm /run/asked; dpkg --purge $names; nothing_left; asked 'disable --now vipu-exporter.service'",
     )?;
     Ok(())
 }

@@ -26,15 +26,16 @@ all_replaced() {
     same=$(inodes | comm -12 /tmp/inodes -)
     test -z "$same" || fail "written over, or not replaced: $same"
 }
-# Stands for systemd, and writes down what it is asked.
+# Stands for systemd, and writes down what it is asked. rpm 4.20 gives scripts a /tmp of their own.
 systemd() {
     mkdir -p /run/systemd/system
-    printf '#!/bin/sh\necho "$@" >> /tmp/asked\n' > /usr/bin/systemctl
+    printf '#!/bin/sh\necho "$@" >> /run/asked\n' > /usr/bin/systemctl
 }
 # Packages have asked systemd to read its units and to end what they remove, and nothing else.
-asked() { test "$(sort --unique /tmp/asked)" = "$1" || fail "$(cat /tmp/asked)"; }
+asked() { test "$(sort --unique /run/asked)" = "$1" || fail "$(cat /run/asked)"; }
 nothing_left() {
-    left=$(find / -xdev \( -name '*vipu*' -o -name '*ipuof*' -o -name slurmd.service.d \) -not -path '/proc/*' -not -path '/usr/local/*')
+    left=$(find / -xdev \( -name '*vipu*' -o -name '*ipuof*' -o -name slurmd.service.d \) \
+        -not -path '/proc/*' -not -path '/usr/local/*')
     test -z "$left" || fail "left after the removal: $left"
 }
 # Debian 12's rpm changes no system without this option, and later ones do not know it.

@@ -40,7 +40,7 @@ fn pkg_rpms_are_installed_verified_and_erased() -> Result<()> {
         "#,
     )?;
     host.run(
-        "rm /tmp/asked; rpm $force --erase $names; nothing_left; asked 'disable --now vipu-exporter.service'",
+        "rm /run/asked; rpm $force --erase $names; nothing_left; asked 'disable --now vipu-exporter.service'",
     )?;
     Ok(())
 }
