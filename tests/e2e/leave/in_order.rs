@@ -12,18 +12,21 @@ use crate::jobs::{brisk, cancel, ended, let_go, partition, running, runs, stayin
 #[test]
 fn pkg_leave_in_order_leaves_nothing() -> Result<()> {
     brisk().vipu_conf("MaxKeep=600").run(|cluster| {
+        frees_a_kept_partition(cluster)?;
         let active = running(cluster, 64, &[])?;
+        cluster.command("svipu").args(&["drain", "pod64", "--reason", "leaving"]).success()?;
         let waiting = staying(cluster, 4, &[])?;
         let array = staying(cluster, 4, &["--array=1-3"])?;
         cluster.command("scancel").args(&[&format!("{array}_1")]).success()?;
         let het = submit(cluster, &["--gres=vipu:pod64:4", ":", "--gres=vipu:pod64:4"])?;
+        let of_user = staying(cluster, 4, &["--hold"])?;
         let without_ipus = submit(cluster, &[])?;
         runs(cluster, without_ipus)?;
 
         let checked = leave(cluster, "--check")?;
         ensure!(checked.code == 1, "{checked:?}");
         for words in [
-            format!("jobs: 3 jobs wait with IPUs: {waiting} {array} {het}; "),
+            format!("jobs: 4 jobs wait with IPUs: {waiting} {array} {het} {of_user}; "),
             format!("jobs: 1 job has IPUs: {active}; wait for the end"),
             format!("partitions slurm_{active}; "),
         ] {
@@ -36,10 +39,9 @@ fn pkg_leave_in_order_leaves_nothing() -> Result<()> {
         );
 
         let held = succeeds(cluster, "--hold")?;
-        ensure!(held == format!("held: {waiting} {array} {het}\n"), "{held}");
+        ensure!(held == format!("held: {waiting} {array} {het} {of_user}\n"), "{held}");
         let_go(cluster, active)?;
         cluster.mock().await_removed(&partition(active), LIMIT)?;
-        frees_a_kept_partition(cluster)?;
         let checked = succeeds(cluster, "--check")?;
         for words in [
             "nothing is left",
@@ -61,9 +63,9 @@ fn pkg_leave_in_order_leaves_nothing() -> Result<()> {
         start_stock(cluster)?;
         let log = cluster.slurmctld_log();
         ensure!(!log.contains("gres_job_state_unpack"), "stock Slurm complains of IPU jobs: {log}");
-        for job in [waiting, array, het] {
+        for job in [waiting, array, het, of_user] {
             let held = cluster.job(job)?;
-            ensure!(held.state == "PENDING" && held.reason == "JobHeldAdmin", "{held:?}");
+            ensure!(held.state == "PENDING" && held.reason.starts_with("JobHeld"), "{held:?}");
             let shown = cluster.scontrol(&["show", "job", &job.to_string()])?;
             ensure!(shown.contains("AdminComment=slurm-vipu leaves this cluster"), "{shown}");
         }
@@ -88,7 +90,7 @@ fn pkg_leave_in_order_leaves_nothing() -> Result<()> {
             let ours: Vec<_> = names.filter(|name| name.to_string_lossy().contains("vipu")).collect();
             ensure!(ours.is_empty(), "in {}: {ours:?}", folder.display());
         }
-        for job in [waiting, array, het] {
+        for job in [waiting, array, het, of_user] {
             cancel(cluster, job)?;
         }
         ended(cluster, waiting, "CANCELLED").map(drop)

@@ -35,6 +35,7 @@ const CHECKS: &[Check] = &[
     plugins::files_are_of_one_build,
     plugins::one_name_of_the_selector,
     slurm_conf::lines,
+    slurm_conf::nodes,
     selector::select_type,
     selector::parameters,
     selector::layer,

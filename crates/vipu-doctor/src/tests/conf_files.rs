@@ -34,6 +34,11 @@ fn cli_doctor_slurm_conf_is_wrong() {
             unchanged,
         ),
         ("no pair", |tree| tree.replace(SLURM, "ClusterName=test", "ClusterName=test\nnonsense"), unchanged),
+        (
+            "nodes in two lines",
+            |tree| tree.replace(SLURM, "NodeName=ctl,", "NodeName=n[09,02] CPUs=2\nNodeName=ctl,"),
+            unchanged,
+        ),
         ("missing include", |tree| tree.replace(SLURM, "Cl", "Include gone.conf\nCl"), unchanged),
     ]);
     assert_snapshot!(lines);

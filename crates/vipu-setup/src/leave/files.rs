@@ -22,6 +22,7 @@ pub fn written(site: &Site) -> Vec<PathBuf> {
     let shared = site.ipuof_dirs().into_iter().chain(status_dirs);
     let mut found: Vec<_> = shared.flat_map(|directory| inside(directory, is_shared)).collect();
     found.extend(inside(site.state_save_location(), |name| name.starts_with("vipu_")));
+    found.extend(site.admin_socket().filter(|socket| socket.exists()));
     // The journal says which partitions to remove. It has to go last.
     found.sort_by_key(|path| (path.ends_with("vipu_journal"), path.clone()));
     found.dedup();

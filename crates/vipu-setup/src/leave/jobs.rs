@@ -8,11 +8,12 @@ use super::left::Left;
 use super::site::Site;
 
 /// The fields of squeue, with their widths. None of them has free text of a user.
-const FIELDS: [(&str, usize); 8] = [
+const FIELDS: [(&str, usize); 9] = [
     ("JobID", 12),
     ("HetJobID", 12),
     ("State", 16),
     ("PriorityLong", 14),
+    ("admin_comment", WHY.len()),
     ("tres-per-job", 400),
     ("tres-per-node", 400),
     ("tres-per-socket", 400),
@@ -36,7 +37,9 @@ pub struct Job {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobState {
+    /// Also if its user holds it: the user can release it later.
     Waiting,
+    /// Held by [`hold`].
     Held,
     /// It has nodes, or is ending.
     Active,
@@ -70,7 +73,7 @@ fn job(line: &str) -> Option<Job> {
         rest = after;
         field.trim()
     });
-    let [id, het_job, state, priority, tres @ ..] = fields;
+    let [id, het_job, state, priority, comment, tres @ ..] = fields;
     // "gres:vipu:pod64:4" up to 23.02, "gres/vipu:pod64:4" since.
     let is_ours = |request: &str| {
         let name = request.trim_start_matches("gres:").trim_start_matches("gres/");
@@ -80,9 +83,8 @@ fn job(line: &str) -> Option<Job> {
         return None;
     }
     let state = match state {
-        "PENDING" if priority == "0" => JobState::Held,
-        "PENDING" => JobState::Waiting,
-        "REQUEUE_HOLD" | "SPECIAL_EXIT" | "RESV_DEL_HOLD" => JobState::Held,
+        "PENDING" if priority == "0" && comment == WHY => JobState::Held,
+        "PENDING" | "REQUEUE_HOLD" | "SPECIAL_EXIT" | "RESV_DEL_HOLD" => JobState::Waiting,
         "COMPLETED" | "CANCELLED" | "FAILED" | "TIMEOUT" | "NODE_FAIL" | "PREEMPTED" | "BOOT_FAIL"
         | "DEADLINE" | "OUT_OF_MEMORY" | "REVOKED" => JobState::Ended,
         // Nothing of a job in a state that is not known may be removed.
@@ -190,7 +192,7 @@ fn shown(ids: &[String]) -> String {
 mod tests {
     use super::*;
 
-    fn line(values: [&str; 8]) -> String {
+    fn line(values: [&str; 9]) -> String {
         let fields = FIELDS.iter().zip(values);
         fields.map(|((_, width), value)| format!("{value:<width$}")).collect::<String>() + "\n"
     }
@@ -198,22 +200,23 @@ mod tests {
     #[test]
     fn pkg_leave_finds_jobs_with_ipus_in_all_states() {
         let text = [
-            line(["1", "0", "RUNNING", "5", "N/A", "gres:vipu:pod64:4", "N/A", "N/A"]),
-            line(["2", "0", "PENDING", "5", "N/A", "gres/gpu:1,gres/vipu:pod64:4", "N/A", "N/A"]),
-            line(["3", "0", "PENDING", "0", "gres/vipu=4", "N/A", "N/A", "N/A"]),
-            line(["5", "4", "CONFIGURING", "1", "N/A", "gres:vipu:4", "N/A", "N/A"]),
-            line(["4", "4", "CONFIGURING", "1", "N/A", "gres:vipu:4", "N/A", "N/A"]),
-            line(["6", "N/A", "COMPLETED", "1", "N/A", "N/A", "N/A", "gres/vipu"]),
-            line(["7", "0", "PENDING", "5", "N/A", "gres/vipus:4", "N/A", "N/A"]),
-            line(["8", "0", "PENDING", "5", "N/A", "gres:gpu:vipu:4", "N/A", "N/A"]),
-            line(["9", "0", "REQUEUE_HOLD", "0", "N/A", "gres:vipu:4", "N/A", "N/A"]),
-            line(["10", "0", "EXPEDITING", "1", "N/A", "gres:vipu:4", "N/A", "N/A"]),
+            line(["1", "0", "RUNNING", "5", "", "N/A", "gres:vipu:pod64:4", "N/A", "N/A"]),
+            line(["2", "0", "PENDING", "5", "", "N/A", "gres/gpu:1,gres/vipu:pod64:4", "N/A", "N/A"]),
+            line(["3", "0", "PENDING", "0", WHY, "gres/vipu=4", "N/A", "N/A", "N/A"]),
+            line(["5", "4", "CONFIGURING", "1", "", "N/A", "gres:vipu:4", "N/A", "N/A"]),
+            line(["4", "4", "CONFIGURING", "1", "", "N/A", "gres:vipu:4", "N/A", "N/A"]),
+            line(["6", "N/A", "COMPLETED", "1", "", "N/A", "N/A", "N/A", "gres/vipu"]),
+            line(["7", "0", "PENDING", "5", "", "N/A", "gres/vipus:4", "N/A", "N/A"]),
+            line(["8", "0", "PENDING", "5", "", "N/A", "gres:gpu:vipu:4", "N/A", "N/A"]),
+            line(["9", "0", "REQUEUE_HOLD", "0", "", "N/A", "gres:vipu:4", "N/A", "N/A"]),
+            line(["11", "0", "PENDING", "0", "", "N/A", "gres:vipu:4", "N/A", "N/A"]),
+            line(["10", "0", "EXPEDITING", "1", "", "N/A", "gres:vipu:4", "N/A", "N/A"]),
         ];
         let jobs = parse(&text.concat());
         let found: Vec<_> = jobs.iter().map(|job| (job.id, job.state)).collect();
         use JobState::{Active, Ended, Held, Waiting};
         let expected = [(1, Active), (2, Waiting), (3, Held), (5, Active), (4, Active), (6, Ended)];
-        assert_eq!(found, [&expected[..], &[(9, Held), (10, Active)]].concat());
+        assert_eq!(found, [&expected[..], &[(9, Waiting), (10, Active), (11, Waiting)]].concat());
         assert_eq!(ids(&jobs, Active), ["1", "4", "10"]);
     }
 }

@@ -111,7 +111,7 @@ pub fn left(site: &Site) -> Result<Vec<Left>> {
                 let own: Vec<_> = own.iter().map(|id| described(id, journal)).collect();
                 let fix = match site.has_our_selector() {
                     true => {
-                        "slurm-vipu removes those of jobs at their end; svipu partition free ID frees kept ones"
+                        "slurm-vipu removes those of jobs at their end; svipu partition free ID --reason TEXT frees kept ones"
                     }
                     false => {
                         "slurm-vipu-setup leave --clean removes those of the journal; vipu remove partition ID the others"

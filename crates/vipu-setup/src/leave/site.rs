@@ -10,7 +10,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use driver::journal::{self, LiveRecord};
 use slurm_conf::{Files, Plugstack, SlurmConf};
-use vipu_conf::Settings;
+use vipu_conf::{AdminSocket, Settings};
 
 /// The configuration of slurmctld's host.
 pub struct Site {
@@ -74,6 +74,18 @@ impl Site {
 
     pub fn state_save_location(&self) -> PathBuf {
         self.conf.value("StateSaveLocation").unwrap_or("/var/spool").into()
+    }
+
+    /// The socket for administrators, unless there is to be none.
+    pub fn admin_socket(&self) -> Option<PathBuf> {
+        match vipu_conf::admin_socket_of(self.path.parent()?) {
+            Some(AdminSocket::At(path)) => Some(path),
+            Some(AdminSocket::None) => None,
+            None => {
+                let pid_file = self.conf.value("SlurmctldPidFile").unwrap_or("/var/run/slurmctld.pid");
+                Some(Path::new(pid_file).with_file_name(vipu_admin::SOCKET))
+            }
+        }
     }
 
     pub fn journal_path(&self) -> PathBuf {

@@ -35,14 +35,16 @@ impl Files {
              {seen}{keys}MaxIpusPerJob={most}\n"
         );
         let slurm = format!(
-            "# Add these lines to slurm.conf. Add vipu to a list that is there: GresTypes=gpu,vipu.\n\
+            "# Lines of slurm.conf. Replace SelectType, keep your SelectTypeParameters, add vipu to a list that is there\n\
+             # (GresTypes=gpu,vipu), and add Gres to the lines of your nodes.\n\
              SelectType=select/vipu\n\
              SelectTypeParameters=CR_CPU\n\
              GresTypes=vipu\n\
              JobSubmitPlugins=vipu\n\
              PropagateResourceLimitsExcept=MEMLOCK\n\
-             # The nodes that reach the Pods. Add their CPUs and memory. Each node offers a whole Pod.\n\
+             # The nodes that reach the Pods. Each node offers a whole Pod.\n\
              NodeName={nodes} Gres=vipu:{name}:no_consume:{largest}\n\
+             # If jobs with IPUs are to have a Slurm partition of their own.\n\
              PartitionName=ipu Nodes={nodes}\n",
             nodes = options.nodes,
             largest = pods.largest,
