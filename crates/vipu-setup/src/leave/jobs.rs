@@ -209,8 +209,8 @@ mod tests {
             line(["7", "0", "PENDING", "5", "", "N/A", "gres/vipus:4", "N/A", "N/A"]),
             line(["8", "0", "PENDING", "5", "", "N/A", "gres:gpu:vipu:4", "N/A", "N/A"]),
             line(["9", "0", "REQUEUE_HOLD", "0", "", "N/A", "gres:vipu:4", "N/A", "N/A"]),
-            line(["11", "0", "PENDING", "0", "", "N/A", "gres:vipu:4", "N/A", "N/A"]),
             line(["10", "0", "EXPEDITING", "1", "", "N/A", "gres:vipu:4", "N/A", "N/A"]),
+            line(["11", "0", "PENDING", "0", "", "N/A", "gres:vipu:4", "N/A", "N/A"]),
         ];
         let jobs = parse(&text.concat());
         let found: Vec<_> = jobs.iter().map(|job| (job.id, job.state)).collect();
