@@ -1,10 +1,10 @@
 //! A controller by other hands: it does what the interface allows, and the mock otherwise never does.
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use mock_vipu::{Effect, Fault};
-use testbed::main_job::{self, Shown};
+use testbed::main_job;
 
-use crate::jobs::{brisk, ended};
+use crate::jobs::brisk;
 
 /// A dozen jobs of all sizes, some of which wait for others, and one of srun.
 fn all_jobs_complete(seed: u64) -> Result<()> {
@@ -20,10 +20,7 @@ fn all_jobs_complete(seed: u64) -> Result<()> {
         };
         let jobs: Vec<_> = sizes.into_iter().map(submit).collect::<Result<_>>()?;
         for (job, ipus) in jobs {
-            // A job whose create was given up for want of room runs again, with another partition.
-            ended(cluster, job, "COMPLETED")?;
-            let shown = Shown::parse(&cluster.job_output(job))?;
-            shown.check(shown.partition()?, ipus).with_context(|| format!("job {job}"))?;
+            main_job::batch_ended(cluster, job, ipus)?;
         }
         cluster.command("srun").args(&["--ipus=8", "true"]).success().map(drop)
     })
