@@ -60,7 +60,10 @@ fn clean(site: &Site) -> Result<()> {
         site.select_type()
     );
     let running = site.running_select_type()?;
-    ensure!(!running.starts_with("select/vipu"), "slurmctld still runs with {running}: restart it first");
+    ensure!(
+        !running.starts_with("select/vipu"),
+        "slurmctld still runs with {running}: restart it first, also the backup"
+    );
     clean::run(site)
 }
 

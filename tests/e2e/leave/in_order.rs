@@ -65,7 +65,7 @@ fn pkg_leave_in_order_leaves_nothing() -> Result<()> {
         ensure!(!log.contains("gres_job_state_unpack"), "stock Slurm complains of IPU jobs: {log}");
         for job in [waiting, array, het, of_user] {
             let held = cluster.job(job)?;
-            ensure!(held.state == "PENDING" && held.reason.starts_with("JobHeld"), "{held:?}");
+            ensure!(held.state == "PENDING" && held.reason == "JobHeldAdmin", "{held:?}");
             let shown = cluster.scontrol(&["show", "job", &job.to_string()])?;
             ensure!(shown.contains("AdminComment=slurm-vipu leaves this cluster"), "{shown}");
         }

@@ -68,7 +68,9 @@ impl Site {
             self.slurm("scontrol").args(["show", "config"]).output().context("cannot run scontrol")?;
         let text = String::from_utf8_lossy(&output.stdout);
         let mut lines = text.lines().filter_map(|line| line.split_once('='));
-        let found = lines.find(|(key, _)| key.trim() == "SelectType").context("slurmctld does not answer")?;
+        let found = lines
+            .find(|(key, _)| key.trim() == "SelectType")
+            .context("slurmctld does not answer: start it with the new slurm.conf first")?;
         Ok(found.1.trim().to_owned())
     }
 
