@@ -138,7 +138,8 @@ pub fn hold(site: &Site) -> Result<()> {
         said.extend(succeed(site, "scontrol", &words).err());
     }
     let left = ids(&read(site)?, JobState::Waiting);
-    ensure!(left.is_empty(), "not held: {}; {}", shown(&left), lines(&said));
+    let said: String = said.iter().map(|why| format!("; {why}")).collect();
+    ensure!(left.is_empty(), "not held: {}; run this again{said}", shown(&left));
     println!("{}", done("held", &waiting));
     Ok(())
 }
@@ -166,10 +167,6 @@ fn done(word: &str, ids: &[String]) -> String {
         [] => format!("no job with IPUs waits: none was {word}"),
         ids => format!("{word}: {}", shown(ids)),
     }
-}
-
-fn lines(errors: &[anyhow::Error]) -> String {
-    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 fn counted(ids: &[String], one: &str, many: &str) -> String {
