@@ -52,14 +52,15 @@ impl Outcome {
         let root = cluster.layout().root().display().to_string();
         let (text, log) = (text.replace(&root, ""), cluster.slurmctld_log().replace(&root, ""));
         for record in text.split("\n\n").filter(|record| record.starts_with("JobId=") && !is_aside(record)) {
-            let (id, _) = record.split_once(' ').context("a job is but its id")?;
-            self.0.insert(format!("{id} {moment}"), timeless(record, origin)?);
+            let (name, record) = named(record).context("a job is but its id")?;
+            self.0.insert(format!("{name} {moment}"), timeless(&record, origin)?);
         }
         let lines = || log.lines().filter(|line| !is_aside(line));
         let starts = |line: &str| {
             let (_, job) =
                 line.split_once("Allocate JobId=").or_else(|| line.split_once("Started JobId="))?;
-            job.split_whitespace().next().map(str::to_owned)
+            // The id of a task is behind its name: see [`named`].
+            job.split_whitespace().next()?.split('(').next().map(str::to_owned)
         };
         let started = lines().filter_map(starts).enumerate().map(|(number, job)| format!("{number}: {job}"));
         self.0.insert("starts in their order".into(), started.collect::<Vec<_>>().join("\n"));
@@ -125,9 +126,21 @@ fn is_aside(text: &str) -> bool {
     text.contains("sentinel") || text.contains(ipus::NAME)
 }
 
+/// Returns the name of a job, and its record with this name for its id. A task of an array gets the next id when
+/// it starts. The jobs of the testbed take ids as well, and a slow machine needs more of them.
+fn named(record: &str) -> Option<(String, String)> {
+    let value = |key: &str| record.split_whitespace().find_map(|word| word.strip_prefix(key));
+    let id = value("JobId=")?;
+    let name = match (value("ArrayJobId="), value("ArrayTaskId=")) {
+        (Some(array), Some(task)) if array != id => format!("{array}_{task}"),
+        _ => id.to_owned(),
+    };
+    let record = record.replace(&format!("JobId={id} "), &format!("JobId={name} "));
+    Some((format!("JobId={name}"), record.replace(&format!("/{id}.out"), &format!("/{name}.out"))))
+}
+
 /// Returns a job's record without the parts that depend on the time of the look. The expected start of a
-/// waiting job is rounded to the step of the time limits. The lines are sorted and differ: once, on 26.05, the
-/// records of all started jobs had the same lines in another order or number.
+/// waiting job is rounded to the step of the time limits. The lines are sorted.
 fn timeless(record: &str, origin: u64) -> Result<String> {
     let waits = record.contains("JobState=PENDING");
     let mut lines = BTreeSet::new();
