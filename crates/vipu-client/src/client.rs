@@ -86,6 +86,19 @@ impl Client {
         reply.await.map(|wire::RemovePartitionReply {}| ())
     }
 
+    /// Starts resetting a partition to its initial state. [`Client::partition_status`] tells when it is ready
+    /// again.
+    ///
+    /// # Errors
+    /// Any failure of the call.
+    pub async fn reset_partition(&self, id: &PartitionId) -> Result<(), Error> {
+        let request = wire::ResetPartitionRequest { partition_id: id.to_string(), relocatable: false };
+        let reply = self.call(Call::ResetPartition, Some(id.as_str()), |mut api| async move {
+            api.reset_partition(request).await
+        });
+        reply.await.map(|wire::ResetPartitionReply {}| ())
+    }
+
     /// Returns the status of a partition.
     ///
     /// # Errors

@@ -43,6 +43,7 @@ calls! {
     ListIpuAttributes = "ListIPUAttributes", "list IPU attributes";
     CreatePartition = "CreatePartition", "create partition";
     RemovePartition = "RemovePartition", "remove partition";
+    ResetPartition = "ResetPartition", "reset partition";
     GetPartitionIpuofConfig = "GetPartitionIpuofConfig", "get IPUoF config of partition";
     GetPartitionStatus = "GetPartitionStatus", "get status of partition";
     GetVersion = "GetVersion", "get version";

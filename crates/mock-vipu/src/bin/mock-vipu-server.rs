@@ -32,6 +32,9 @@ struct Arguments {
     /// The time that a create takes, for example 2s or 150ms
     #[arg(long, default_value = "2s", value_parser = parse_time)]
     create_latency: Duration,
+    /// The time that a reset takes [default: that of a create]
+    #[arg(long, value_parser = parse_time)]
+    reset_latency: Option<Duration>,
     /// The time that a removal takes
     #[arg(long, default_value = "1s", value_parser = parse_time)]
     remove_latency: Duration,
@@ -118,6 +121,7 @@ impl Arguments {
         Settings {
             placement: self.placement,
             create: self.create_latency,
+            reset: self.reset_latency,
             remove: self.remove_latency,
             removed: self.removed_latency,
         }

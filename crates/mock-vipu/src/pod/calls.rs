@@ -107,6 +107,27 @@ impl Pod {
         }
     }
 
+    /// ResetPartition. With `relocatable`, the partition moves to other IPUs if its own do not work, now and
+    /// later.
+    pub fn reset(&mut self, id: &str, relocatable: bool, now: Nanos) -> Result<(), Refusal> {
+        self.advance(now);
+        let partition = self.partitions.get_mut(id).ok_or_else(|| Refusal::not_found("partition", id))?;
+        if !matches!(partition.state, State::Active | State::Failed) {
+            return Err(Refusal::not_ready("only a partition that is ACTIVE or in error can be reset"));
+        }
+        partition.spec.relocatable |= relocatable;
+        partition.resets = 0;
+        partition.errors.clear();
+        partition.enter(State::Resetting, now, &mut self.records);
+        let up_at = now + self.settings.reset_time();
+        let error = self.faults.take(id, |effect| match effect {
+            Effect::ResetError { text } => Some(Step::Fail(text.clone())),
+            _ => None,
+        });
+        partition.plan(Some((up_at, error.unwrap_or(Step::ComeUp))), &mut self.agenda);
+        Ok(())
+    }
+
     pub(crate) fn begin_removal(&mut self, id: &str, force: bool, now: Nanos) -> Result<(), Refusal> {
         let partition = self.partitions.get_mut(id).ok_or_else(|| Refusal::not_found("partition", id))?;
         let repeated = matches!(partition.state, State::Removing(_));

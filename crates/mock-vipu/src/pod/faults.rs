@@ -43,6 +43,8 @@ pub enum Effect {
     CreateStuck,
     /// The create of the partition takes its usual time multiplied by the factor.
     SlowCreate { factor: f64 },
+    /// The reset of the partition ends in error. Its status has the text.
+    ResetError { text: String },
     /// The removal, unless forced, ends in an error, and the partition stays. Its status has the text.
     RemoveFail { text: String },
     /// The removal, unless forced, never ends.

@@ -51,7 +51,7 @@ impl Pod {
                 }
             }
             Incident::Foreign { id, size, first } => self.foreign(id, *size, *first, now)?,
-            Incident::Relocate { partition } => self.relocate(partition, now)?,
+            Incident::Relocate { partition } => self.reset(partition, true, now)?,
             Incident::Vanish { partition } => {
                 let gone = self.partitions.get_mut(partition);
                 let gone = gone.ok_or_else(|| Refusal::not_found("partition", partition))?;
@@ -65,21 +65,6 @@ impl Pod {
 
     fn agent(&self, name: &str) -> Result<u32, Refusal> {
         self.ipus.hardware.agent(name).ok_or_else(|| Refusal::not_found("agent", name))
-    }
-
-    /// Resets a partition, which takes as long as its create.
-    fn relocate(&mut self, id: &str, now: Nanos) -> Result<(), Refusal> {
-        let partition = self.partitions.get_mut(id).ok_or_else(|| Refusal::not_found("partition", id))?;
-        if !matches!(partition.state, State::Active | State::Failed) {
-            return Err(Refusal::not_ready("only a partition that is ACTIVE or in error can be reset"));
-        }
-        partition.spec.relocatable = true;
-        partition.resets = 0;
-        partition.errors.clear();
-        partition.enter(State::Resetting, now, &mut self.records);
-        let up_at = now + self.settings.create;
-        partition.plan(Some((up_at, Step::ComeUp)), &mut self.agenda);
-        Ok(())
     }
 
     fn foreign(&mut self, id: &str, size: u32, first: Option<u32>, now: Nanos) -> Result<(), Refusal> {

@@ -42,8 +42,9 @@ pub use saved::Saved;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     pub placement: Placement,
-    /// The duration of a create or a reset.
     pub create: Duration,
+    /// The duration of a reset. None: as long as a create.
+    pub reset: Option<Duration>,
     pub remove: Duration,
     /// The time for which a removed partition is shown as PS_REMOVED, with its name and IPUs still in use.
     pub removed: Duration,
@@ -54,9 +55,16 @@ impl Default for Settings {
         Self {
             placement: Placement::Lowest,
             create: Duration::from_secs(2),
+            reset: None,
             remove: Duration::from_secs(1),
             removed: Duration::from_millis(300),
         }
+    }
+}
+
+impl Settings {
+    fn reset_time(&self) -> Duration {
+        self.reset.unwrap_or(self.create)
     }
 }
 

@@ -82,7 +82,7 @@ impl Pod {
         partition.errors = vec![text];
         partition.resets += 1;
         partition.enter(State::Resetting, at, &mut self.records);
-        let up_at = at + self.settings.create;
+        let up_at = at + self.settings.reset_time();
         partition.plan(Some((up_at, Step::ComeUp)), &mut self.agenda);
     }
 

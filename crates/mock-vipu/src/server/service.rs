@@ -12,7 +12,8 @@ use vipu_client::wire::{
     CreatePartitionReply, CreatePartitionRequest, GetPartitionIpuofConfigReply,
     GetPartitionIpuofConfigRequest, GetPartitionStatusReply, GetPartitionStatusRequest,
     ListIpuAttributesReply, ListIpuAttributesRequest, ListPartitionsReply, ListPartitionsRequest,
-    RemovePartitionReply, RemovePartitionRequest, VersionReply, VersionRequest,
+    RemovePartitionReply, RemovePartitionRequest, ResetPartitionReply, ResetPartitionRequest, VersionReply,
+    VersionRequest,
 };
 
 use super::Mock;
@@ -85,7 +86,7 @@ impl Service {
 }
 
 fn changes(call: Call) -> bool {
-    matches!(call, Call::CreatePartition | Call::RemovePartition)
+    matches!(call, Call::CreatePartition | Call::RemovePartition | Call::ResetPartition)
 }
 
 /// Implements the methods. Each has its call, the partition that it concerns, and its function.
@@ -115,6 +116,11 @@ methods! {
         |request| &request.partition_id,
         |pod, request, now| {
             pod.remove(&request.partition_id, request.force, now).map(|()| RemovePartitionReply {})
+        };
+    reset_partition(ResetPartitionRequest) -> ResetPartitionReply: ResetPartition,
+        |request| &request.partition_id,
+        |pod, request, now| {
+            pod.reset(&request.partition_id, request.relocatable, now).map(|()| ResetPartitionReply {})
         };
     get_partition_ipuof_config(GetPartitionIpuofConfigRequest) -> GetPartitionIpuofConfigReply:
         GetPartitionIpuofConfig, |request| &request.partition_id,

@@ -1,7 +1,7 @@
 //! One test for each call.
 
 use mock_vipu::{Effect, Fault, Incident, Rpc, StatusCode};
-use vipu_client::{Call, OperationState, ReadyState};
+use vipu_client::{Call, ErrorClass, OperationState, ReadyState};
 use vipu_types::{Place, Shape};
 
 use super::*;
@@ -33,6 +33,19 @@ async fn remove_passes_force_on() {
     assert_eq!(client.partition_status(&id("p")).await.unwrap().operation, OperationState::Removing);
     client.remove_partition(&id("p"), true).await.unwrap();
     assert_eq!(client.partition_status(&id("p")).await.unwrap().ready, ReadyState::Removed);
+}
+
+#[tokio::test]
+async fn reset_mends_a_partition_unless_it_fails() {
+    let (server, client) = pod64_and_client().await;
+    client.create_partition(&wanted("p", 4)).await.unwrap();
+    server.mock().inject(Fault::new(Effect::ResetError { text: "link".into() }).times(1));
+    client.reset_partition(&id("p")).await.unwrap();
+    assert_eq!(client.partition_status(&id("p")).await.unwrap().errors, ["link"]);
+    client.reset_partition(&id("p")).await.unwrap();
+    assert_eq!(client.partition_status(&id("p")).await.unwrap().ready, ReadyState::Active);
+    let error = client.reset_partition(&id("q")).await.unwrap_err();
+    assert_eq!(error.class(), ErrorClass::NotFound);
 }
 
 #[tokio::test]
