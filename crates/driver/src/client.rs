@@ -52,6 +52,11 @@ impl Controller for Client {
         }
     }
 
+    async fn reset(&self, partition: &PartitionId) -> Result<(), CallError> {
+        failpoints::io!("a controller");
+        Ok(self.reset_partition(partition).await?)
+    }
+
     async fn survey(&self, settings: &ModelSettings) -> Result<Listing, CallError> {
         failpoints::io!("a controller");
         Ok(listing::ask(self, settings).await?)

@@ -36,6 +36,9 @@ pub trait Controller: Sized + 'static {
     /// ignores errors on the way.
     fn remove(&self, partition: &PartitionId, force: bool) -> impl Future<Output = Result<(), CallError>>;
 
+    /// Asks to reset a partition to its initial state. `Ok` means that the controller took the request.
+    fn reset(&self, partition: &PartitionId) -> impl Future<Output = Result<(), CallError>>;
+
     /// All IPUs and partitions that concern partitions with these settings.
     fn survey(&self, settings: &ModelSettings) -> impl Future<Output = Result<Listing, CallError>>;
 

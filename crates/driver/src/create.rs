@@ -3,6 +3,7 @@
 mod call;
 mod files;
 mod id;
+mod reuse;
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -59,11 +60,24 @@ pub(crate) fn not_begun(claim: &Claim, deadline: &CreateDeadline, stop: &Stop) -
     Event::CreatePutOff { partition, reason }
 }
 
-/// Makes the partition of `claim`. Returns Up, CreateFailed, CreatePutOff or CreateCancelled.
+/// The way to the partition of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// It is made.
+    Anew,
+    /// It is idle, and given to the claim.
+    Reuse {
+        /// Whether it is reset first.
+        reset: bool,
+    },
+}
+
+/// Makes the partition of `claim`, or gives it an idle one. Returns Up, CreateFailed, CreatePutOff or CreateCancelled.
 pub(crate) async fn create<W: Environment>(
     shared: &Rc<SharedState<W>>,
     tracked: &Rc<Tracked>,
     claim: &Claim,
+    start: Start,
     deadline: CreateDeadline,
 ) -> Event {
     let began = Instant::now();
@@ -96,6 +110,7 @@ pub(crate) async fn create<W: Environment>(
         has_begun: false,
         place: None,
         intent: None,
+        reset: start == Start::Reuse { reset: true },
         may_exist: tracked.owner.get() == PartitionOwner::Ours,
         is_unanswered: tracked.unanswered.get() > 0,
         trouble: Cow::Borrowed(""),
@@ -110,7 +125,8 @@ pub(crate) async fn create<W: Environment>(
     match made {
         Ok(()) => {
             let (size, seconds) = (claim.size, began.elapsed().as_secs_f64());
-            tracing::info!("partition {partition} of {size} IPUs made in {seconds:.3} s for {run}");
+            let made = if start == Start::Anew { "made" } else { "reused" };
+            tracing::info!("partition {partition} of {size} IPUs {made} in {seconds:.3} s for {run}");
             Event::Up(partition)
         }
         Err(Stop::Cancelled) => Event::CreateCancelled(partition),
@@ -154,6 +170,8 @@ struct Create<'a, W: Environment> {
     place: Option<PlaceInQueue>,
     /// The directory of the files in the recorded intent, once the intent is on record.
     intent: Option<Option<Arc<Path>>>,
+    /// The partition is to be reset first.
+    reset: bool,
     /// The controller may have the partition, so the create looks for it before it asks.
     may_exist: bool,
     /// The last create call was not answered, and its effect was not seen.
@@ -320,6 +338,7 @@ impl<W: Environment> Create<'_, W> {
     async fn attempt(&mut self) -> Result<(), Setback> {
         self.all_well().await?;
         self.id_is_good()?;
+        self.reset_first().await?;
         self.put_on_record().await?;
         let place = self.place.take();
         let is_found = self.may_exist && self.found().await?;
@@ -351,7 +370,8 @@ impl<W: Environment> Create<'_, W> {
     /// Whether an earlier call left a usable partition. An unusable one is removed.
     async fn found(&mut self) -> Result<bool, Setback> {
         let state = self.status().await?;
-        if state != PartitionState::Absent {
+        // A controller may show a partition that it never had as removed.
+        if !matches!(state, PartitionState::Absent | PartitionState::Removed) {
             self.effect_seen();
         }
         match state {

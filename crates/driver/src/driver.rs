@@ -5,14 +5,16 @@ use std::rc::Rc;
 use ledger::{Claim, DriverAction, Event};
 use tokio::task::{LocalSet, spawn_local};
 use tokio_util::sync::CancellationToken;
+use vipu_types::PartitionId;
 
+use crate::create::Start;
 use crate::handle::Order;
 use crate::restart_on_panic::restarted_on_panic;
 use crate::shared_state::SharedState;
 use crate::tracked::PartitionOwner;
 use crate::{
-    Entry, Environment, Journal, JournalError, LiveRecord, Orders, create, refresh, remove, run_records,
-    unclaimed,
+    Entry, Environment, Journal, JournalError, LiveRecord, Orders, create, make_idle, refresh, remove,
+    run_records, unclaimed,
 };
 
 /// The executor of orders: see [`Driver::run`].
@@ -66,7 +68,10 @@ impl<W: Environment> Driver<W> {
     fn carry_out(&self, action: DriverAction) {
         let shared = &self.0;
         match action {
-            DriverAction::Create(claim) => self.create(claim),
+            DriverAction::Create(claim) => self.create(claim, vec![], Start::Anew),
+            DriverAction::CreateAfter(claim, before) => self.create(claim, before, Start::Anew),
+            DriverAction::Reuse { claim, reset } => self.create(claim, vec![], Start::Reuse { reset }),
+            DriverAction::MakeIdle { claim, reset } => self.make_idle(claim, reset),
             DriverAction::CancelCreate(partition) => {
                 if let Some(tracked) = shared.known(&partition) {
                     tracked.cancel.borrow().cancel();
@@ -109,20 +114,29 @@ impl<W: Environment> Driver<W> {
         }
     }
 
-    fn create(&self, claim: Claim) {
+    fn create(&self, claim: Claim, before: Vec<PartitionId>, start: Start) {
         let shared = Rc::clone(&self.0);
         let tracked = shared.tracked(&claim.partition);
         let cancel = CancellationToken::new();
         tracked.cancel.replace(cancel.clone());
+        let before: Vec<_> = before.iter().filter_map(|other| shared.known(other)).collect();
+        let before: Vec<_> = before.iter().map(|other| other.gone.borrow().clone()).collect();
         // The time limit begins with the order, whatever the order waits for first.
         let deadline = create::deadline(&shared, &claim, cancel);
         spawn_local(async move {
-            let answer = match deadline.hold(tracked.turn.lock()).await {
+            let turn = async {
+                let turn = tracked.turn.lock().await;
+                for other in before {
+                    other.cancelled().await;
+                }
+                turn
+            };
+            let answer = match deadline.hold(turn).await {
                 Ok(_turn) => {
                     let work = {
                         let (shared, tracked, claim) =
                             (Rc::clone(&shared), Rc::clone(&tracked), claim.clone());
-                        async move { create::create(&shared, &tracked, &claim, deadline).await }
+                        async move { create::create(&shared, &tracked, &claim, start, deadline).await }
                     };
                     // Every create has one answer, even after a fault in this program.
                     let answer = spawn_local(work).await.unwrap_or_else(|broken| Event::CreateFailed {
@@ -142,14 +156,33 @@ impl<W: Environment> Driver<W> {
         });
     }
 
+    fn make_idle(&self, claim: Claim, reset: bool) {
+        let shared = Rc::clone(&self.0);
+        let tracked = shared.tracked(&claim.partition);
+        spawn_local(async move {
+            let partition = claim.partition.clone();
+            let work = make_idle::make_idle(Rc::clone(&shared), tracked, claim, reset);
+            // The ledger gets one answer, even after a fault in this program.
+            let is_idle = spawn_local(work).await.unwrap_or_else(|broken| {
+                tracing::error!("{partition}: internal error, please report: {broken}");
+                false
+            });
+            let answer = if is_idle { Event::Idle(partition) } else { Event::NotIdle(partition) };
+            shared.environment.report(answer);
+        });
+    }
+
     fn remove(&self, claim: Claim) {
         let shared = Rc::clone(&self.0);
         let tracked = shared.tracked(&claim.partition);
+        let gone = CancellationToken::new();
+        tracked.gone.replace(gone.clone());
         spawn_local(async move {
             let partition = claim.partition.clone();
             let task = || remove::remove(Rc::clone(&shared), Rc::clone(&tracked), claim.clone());
             // The removal of a partition is never given up.
             restarted_on_panic(&partition, task).await;
+            gone.cancel();
             shared.environment.report(Event::Gone(partition));
             remove::watch(&shared, tracked, &claim).await;
         });

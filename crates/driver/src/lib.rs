@@ -24,6 +24,7 @@ mod handle;
 mod ipuof_files;
 pub mod journal;
 mod listing;
+mod make_idle;
 mod pauses;
 mod pod_in_use;
 mod refresh;

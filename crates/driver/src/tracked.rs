@@ -31,6 +31,8 @@ pub(crate) struct Tracked {
     pub files: Mutex<()>,
     /// Ends the create that is under way or waits for its turn.
     pub cancel: RefCell<CancellationToken>,
+    /// Cancelled when the partition is gone. Replaced by each order to remove it.
+    pub gone: RefCell<CancellationToken>,
     /// The claim in the journal of an earlier slurmctld.
     pub before: Option<Claim>,
     /// The owner of the partition.
@@ -56,6 +58,7 @@ impl Tracked {
             turn: Mutex::default(),
             files: Mutex::default(),
             cancel: RefCell::default(),
+            gone: RefCell::default(),
             before: None,
             owner: Cell::new(owner),
             unanswered: Cell::new(0),
@@ -79,6 +82,15 @@ impl Tracked {
     /// Whether an unanswered call may still make the partition.
     pub fn may_come_late(&self) -> bool {
         self.unanswered.get() > 0
+    }
+
+    /// Whether the partition can be given to another job: all calls for it were answered, and none was sent by
+    /// an earlier slurmctld.
+    pub fn is_reusable(&self) -> bool {
+        self.owner.get() == PartitionOwner::Ours
+            && self.before.is_none()
+            && self.unanswered.get() == 0
+            && !self.unanswered_remove.get()
     }
 
     /// Whether the id must not be used any more: an earlier call for it may hit the new partition, or has

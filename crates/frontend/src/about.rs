@@ -42,6 +42,9 @@ impl About {
             | Event::KeepOver(id)
             | Event::RunVanished(id)
             | Event::NodesDone(id)
+            | Event::NodesUnknown(id)
+            | Event::Idle(id)
+            | Event::NotIdle(id)
             | Event::Overdue(id)
             | Event::Gone(id) => Self::Holder(id.clone()),
             Event::Prepare(_)

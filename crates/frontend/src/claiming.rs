@@ -1,7 +1,7 @@
 //! The choice of the partition that a job gets.
 
 use ledger::{Claim, Place};
-use vipu_types::{Asked, ControllerName, Grant, JobOption, JobRun, Shape};
+use vipu_types::{Asked, ControllerName, Grant, JobOption, JobRun, PartitionId, Shape};
 
 use crate::frontend::Frontend;
 use crate::preparing;
@@ -26,7 +26,10 @@ pub(crate) fn give(
         Some(Claim { partition, controller, ipus, .. }) => (partition, controller, ipus),
         None => {
             let (controller, ipus) = choose(frontend, job, &wanted)?;
-            (frontend.new_id(&wanted.model, run)?, controller, ipus)
+            match idle(frontend, job, nodes, &wanted, &controller) {
+                Some(partition) => (partition, controller, vec![]),
+                None => (frontend.new_id(&wanted.model, run)?, controller, ipus),
+            }
         }
     };
     let grant = frontend.models(|models| models.grant(partition, nodes, wanted, controller.clone()))?;
@@ -47,12 +50,29 @@ fn choose(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<(Cont
     Some((controller, ipus))
 }
 
+/// An idle partition of the controller that serves the job.
+fn idle(
+    frontend: &Frontend,
+    job: impl Job,
+    nodes: u32,
+    wanted: &Resolved,
+    controller: &ControllerName,
+) -> Option<PartitionId> {
+    let gcds = frontend.models(|models| models.gcds(nodes, wanted))?;
+    frontend.ledger().idle_for(&wish(job, wanted), controller, job.user(), shape(job, gcds))
+}
+
 /// The claim of one run of a job, without the places of its IPUs.
 pub(crate) fn claim(job: impl Job, run: JobRun, grant: &Grant, controller: ControllerName) -> Claim {
     let Grant { partition, model, size, gcds, .. } = grant.clone();
-    // Options that could not be read at submit count as none.
-    let asked = Asked::read(job.options(JobOption::PREFIX).iter().map(String::as_str)).unwrap_or_default();
-    let shape = Shape { gcds, ..asked.shape };
+    let shape = shape(job, gcds);
     let (user, slurm_partition, ipus) = (job.user(), job.slurm_partition(), Vec::new());
     Claim { partition, run, user, model, controller, size, shape, slurm_partition, ipus }
+}
+
+/// The shape that a job asked for, with this number of GCDs. Options that could not be read at submit count as
+/// none.
+fn shape(job: impl Job, gcds: u32) -> Shape {
+    let asked = Asked::read(job.options(JobOption::PREFIX).iter().map(String::as_str)).unwrap_or_default();
+    Shape { gcds, ..asked.shape }
 }

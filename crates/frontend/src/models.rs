@@ -1,10 +1,11 @@
 //! The Pod models of this cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ledger::{ModelFacts, Placement};
+use ledger::{IdleRules, ModelFacts, Placement, ReuseReset};
 use vipu_conf::{Accounting, AuditLevel, AuditTo, OnPartitionError, Settings, SizePolicy};
 use vipu_types::{ControllerName, Grant, IpuCount, ModelName, PartitionId};
 
@@ -68,8 +69,23 @@ impl Model {
             },
             reconcile_interval: self.settings.as_ref().map(|own| own.reconcile_interval).unwrap_or_default(),
             largest: self.largest,
+            idle: self.settings.as_ref().map(idle_rules).unwrap_or_default(),
             trouble,
         }
+    }
+}
+
+fn idle_rules(settings: &Settings) -> IdleRules {
+    let mut hasher = DefaultHasher::new();
+    format!("{settings:?}").hash(&mut hasher);
+    IdleRules {
+        keep: settings.keep_idle,
+        most: settings.keep_idle_max,
+        reset: match settings.reuse_reset {
+            vipu_conf::ReuseReset::Always => ReuseReset::Always,
+            vipu_conf::ReuseReset::OtherUsers => ReuseReset::OtherUsers,
+        },
+        settings: hasher.finish(),
     }
 }
 
@@ -88,12 +104,18 @@ impl Models {
         wanted: Resolved,
         controller: ControllerName,
     ) -> Option<Grant> {
-        let Resolved { model, size, shape } = wanted;
-        let settings = self.settings(&model)?;
-        let shape = shape.by_site(settings.use_reconfig_partition);
-        let gcds = shape.settled(size, settings.link_domain_size, nodes).gcds;
-        let delivery = settings.delivery;
+        let gcds = self.gcds(nodes, &wanted)?;
+        let delivery = self.settings(&wanted.model)?.delivery;
+        let Resolved { model, size, .. } = wanted;
         Some(Grant { partition, model, size, gcds, controller: Some(controller), delivery })
+    }
+
+    /// The number of GCDs in the partition of a job with this number of nodes. None if the model has no
+    /// settings.
+    pub(crate) fn gcds(&self, nodes: u32, wanted: &Resolved) -> Option<u32> {
+        let settings = self.settings(&wanted.model)?;
+        let shape = wanted.shape.by_site(settings.use_reconfig_partition);
+        Some(shape.settled(wanted.size, settings.link_domain_size, nodes).gcds)
     }
 
     /// The controller that is tried first. None if the model has no settings.

@@ -56,6 +56,7 @@ pub trait Job: Copy {
     fn is_completing(self) -> bool;
     fn has_ended(self) -> bool;
     fn has_failed(self) -> bool;
+    fn has_lost_node(self) -> bool;
     fn may_be_requeued(self) -> bool;
     fn waits_in_line(self) -> bool;
     fn takes_whole_nodes(self) -> bool;

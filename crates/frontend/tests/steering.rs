@@ -72,6 +72,7 @@ fn site() -> (Frontend, Notes) {
         placement,
         reconcile_interval: std::time::Duration::from_secs(30),
         largest: 64,
+        idle: ledger::IdleRules::default(),
         trouble: None,
     };
     frontend.tell_models(vec![

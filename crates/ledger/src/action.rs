@@ -26,8 +26,26 @@ pub enum DriverAction {
     /// [`crate::Event::Up`], [`crate::Event::CreateFailed`], [`crate::Event::CreatePutOff`] or
     /// [`crate::Event::CreateCancelled`].
     Create(Claim),
+    /// As [`DriverAction::Create`], once these partitions are gone. They are being removed.
+    CreateAfter(Claim, Vec<PartitionId>),
+    /// Give an idle partition to this claim: write its files. Answers: as for [`DriverAction::Create`]. A partition
+    /// that cannot be used any more is made anew.
+    Reuse {
+        /// The claim.
+        claim: Claim,
+        /// Whether it has to be reset first.
+        reset: bool,
+    },
     /// End a create early. Exactly one of the last four answers of [`DriverAction::Create`] still comes.
     CancelCreate(PartitionId),
+    /// Delete the files of a partition without a run, and reset it if that is said. Answers:
+    /// [`crate::Event::Idle`] or, if it does not succeed soon, [`crate::Event::NotIdle`].
+    MakeIdle {
+        /// The claim of its last run.
+        claim: Claim,
+        /// Whether it is reset.
+        reset: bool,
+    },
     /// Remove the partition and its files, and retry until it is gone. Answer: [`crate::Event::Gone`].
     Remove(Claim),
     /// Record that the run failed, and that its partition stays until this time. Answer:

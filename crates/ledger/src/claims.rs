@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::mem;
 use std::ops::Bound;
 
-use vipu_types::{JobRun, PartitionId, PodId};
+use vipu_types::{JobRun, ModelName, PartitionId, PodId};
 
 use crate::claim::Serial;
 use crate::claim_record::Record;
@@ -53,7 +53,8 @@ const MOST_STAYS: usize = 4096;
 impl Stay {
     /// The stay of a claim in its phase, which ends now. `next` is the phase that follows, if one does.
     fn until(now: Millis, record: &Record, next: Option<&Phase>) -> Self {
-        let is_made = matches!(record.phase, Phase::Preparing(_) | Phase::Claimed | Phase::Creating)
+        let is_made = !record.is_reused
+            && matches!(record.phase, Phase::Preparing(_) | Phase::Claimed | Phase::Creating)
             && matches!(next, Some(Phase::Prepared | Phase::Ready));
         Self {
             pod: record.claim.pod(),
@@ -89,6 +90,8 @@ impl Claims {
         }
         self.tally.remove(serial, record);
         let stay = Stay::until(now, record, Some(&phase));
+        record.was_up |= matches!(phase, Phase::Prepared | Phase::Ready | Phase::Running);
+        record.was_idle |= phase.is_idle();
         (record.phase, record.since) = (phase, now);
         self.tally.add(serial, record);
         self.note_stay(stay);
@@ -113,6 +116,25 @@ impl Claims {
             (record.claim.run, record.claim.slurm_partition) = (run, slurm_partition);
             self.tally.add(serial, record);
         }
+    }
+
+    /// Notes that the settings of a model change.
+    pub(crate) fn outdate(&mut self, model: &ModelName) {
+        let of_model = self.records.values_mut().filter(|record| record.claim.model == *model);
+        of_model.for_each(|record| record.is_outdated = true);
+    }
+
+    /// Notes that the partition was idle before.
+    pub(crate) fn is_reused(&mut self, partition: &PartitionId) {
+        let serial = self.holders.get(partition);
+        if let Some(record) = serial.and_then(|serial| self.records.get_mut(serial)) {
+            record.is_reused = true;
+        }
+    }
+
+    /// The claims of idle partitions.
+    pub(crate) fn idle(&self) -> impl Iterator<Item = (Serial, &Record)> {
+        self.tally.idle().filter_map(|serial| Some((serial, self.records.get(&serial)?)))
     }
 
     /// Notes that the controller had no room.
@@ -182,14 +204,14 @@ impl Claims {
     }
 
     /// The claim of this Pod that has the partition id.
-    fn holder_on(&self, pod: &PodId, partition: &PartitionId) -> Option<&Record> {
-        let (_, record) = self.holder(partition)?;
-        is_of(&record.claim, pod).then_some(record)
+    fn holder_on(&self, pod: &PodId, partition: &PartitionId) -> Option<(Serial, &Record)> {
+        self.holder(partition).filter(|(_, record)| is_of(&record.claim, pod))
     }
 
     /// The holder of the IPUs of a partition on this Pod.
     pub(crate) fn ipu_holder(&self, pod: &PodId, partition: &PartitionId) -> IpuHolder {
-        self.holder_on(pod, partition).map_or(IpuHolder::Unknown, Record::ipu_holder)
+        let holder = self.holder_on(pod, partition);
+        holder.map_or(IpuHolder::Unknown, |(serial, record)| record.ipu_holder(serial))
     }
 
     /// The claims of a Pod whose partition is not `placed`, the oldest first.
@@ -199,12 +221,13 @@ impl Claims {
         placed: impl Fn(&PartitionId) -> bool,
     ) -> Vec<(Serial, Unlisted)> {
         let unplaced = self.of_pod(pod).filter(|(_, record)| !placed(&record.claim.partition));
-        unplaced.map(|(serial, record)| (serial, record.unlisted())).collect()
+        unplaced.map(|(serial, record)| (serial, record.unlisted(serial))).collect()
     }
 
-    /// The IPUs of all claims of a Pod.
+    /// The IPUs of all claims of a Pod, without partitions that are or were idle.
     pub(crate) fn ipus_claimed(&self, pod: &PodId) -> u64 {
-        self.of_pod(pod).map(|(_, record)| u64::from(record.claim.size.get())).sum()
+        let busy = self.of_pod(pod).filter(|(_, record)| !record.was_idle);
+        busy.map(|(_, record)| u64::from(record.claim.size.get())).sum()
     }
 
     /// The counts of all claims.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use vipu_types::{ControllerName, IpuCount, ModelName, PartitionId, Place, Placement, PodId};
 
-use crate::{Claim, Drain, DrainScope, Millis, Seconds};
+use crate::{Claim, Drain, DrainScope, IdleRules, Millis, Seconds};
 
 /// The state of a job whose claim is taken over from an earlier slurmctld.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,8 +174,15 @@ pub enum Event {
     /// The host thread did not find the run that it was to launch or fail. If a launch gate is still raised,
     /// [`crate::HostAction::OpenLaunch`] lowers its part of it in any case.
     RunVanished(PartitionId),
-    /// The job's nodes are done with it, or RemoveWait is over.
+    /// No process of the job runs on its nodes any more.
     NodesDone(PartitionId),
+    /// Slurm does not wait for the job's nodes any more, or RemoveWait is over. Processes may still run there, so
+    /// that no other job can have the partition.
+    NodesUnknown(PartitionId),
+    /// The partition has no files and can be given to another run.
+    Idle(PartitionId),
+    /// The partition cannot be given to another run, for example because its reset failed.
+    NotIdle(PartitionId),
     /// Slurm has waited long enough for the end of this run (RemoveWait). Its completion gate is opened
     /// although its partition is still there. The IPUs count as used.
     Overdue(PartitionId),
@@ -200,6 +207,8 @@ pub struct ModelFacts {
     pub reconcile_interval: Duration,
     /// The largest partition a job may have (MaxIpusPerJob and the nodes' GRES count).
     pub largest: u32,
+    /// The rules for partitions that stay after their jobs.
+    pub idle: IdleRules,
     /// The reason why none of its jobs can start for now, for example a broken `vipu.conf`.
     pub trouble: Option<String>,
 }

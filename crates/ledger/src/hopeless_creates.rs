@@ -11,10 +11,12 @@ use crate::{Action, Ledger, Millis};
 const REFUSED: &str = "its controller refuses them although they look free";
 
 impl Ledger {
-    /// Notes that a controller had no room for a partition.
-    pub(crate) fn refused(&mut self, now: Millis, partition: &PartitionId) {
+    /// Notes that a controller had no room for a partition. Its idle partitions go.
+    pub(crate) fn refused(&mut self, now: Millis, partition: &PartitionId, todo: &mut Vec<Action>) {
         let Some((serial, record)) = self.claims.holder(partition) else { return };
-        let pod = self.pods.get(&record.claim.pod());
+        let id = record.claim.pod();
+        self.end_idle(now, &id, todo, |_| true);
+        let pod = self.pods.get(&id);
         let is_being_cleared = pod.is_some_and(|pod| pod.is_being_cleared(now));
         self.claims.refused(now, serial, is_being_cleared);
     }

@@ -169,9 +169,10 @@ impl Ledger {
                     holder => it.holder != holder,
                 })
                 .map(|(id, _)| id);
-            let claims = pod.unplaced().iter().map(|(serial, it)| (self.claims.get(*serial), it.holder));
-            let claims = claims.filter_map(|(record, holder)| {
-                let record = record.filter(|record| holder != record.ipu_holder())?;
+            let claims =
+                pod.unplaced().iter().map(|(serial, it)| (*serial, self.claims.get(*serial), it.holder));
+            let claims = claims.filter_map(|(serial, record, holder)| {
+                let record = record.filter(|record| holder != record.ipu_holder(serial))?;
                 Some(&record.claim.partition)
             });
             let wrong = listed.chain(claims).cloned();

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use vipu_types::IpuCount;
 
+use crate::claim::Serial;
 use crate::free_times::{AfterPreemption, NEVER, Timeline};
 use crate::{Jobs, Seconds};
 
@@ -21,10 +22,19 @@ pub(crate) enum IpuHolder {
     Kept(Seconds),
     /// A partition that is being released.
     Leaving,
+    /// No job: a partition that stays idle, with the serial of its claim. The IPUs count as free.
+    Idle(Serial),
     /// An administrator, until this time if it is known. A job may have the IPUs as well.
     Drained(Option<Seconds>),
     /// A stranger, or a fault. The end is unknown.
     Unknown,
+}
+
+impl IpuHolder {
+    /// The claim of an idle partition.
+    pub(crate) fn idle(self) -> Option<Serial> {
+        if let Self::Idle(serial) = self { Some(serial) } else { None }
+    }
 }
 
 /// The holders of the IPUs of one Pod.
@@ -46,6 +56,7 @@ impl IpuHolders {
         let now = jobs.now();
         let until = |holder: &IpuHolder| match holder {
             IpuHolder::Unknown => NEVER,
+            IpuHolder::Idle(_) => now,
             IpuHolder::Leaving => now.later_by(REMOVAL),
             IpuHolder::Drained(until) => until.map_or(NEVER, |until| until.max(now).later_by(REMOVAL)),
             IpuHolder::Kept(until) => (*until).max(now).later_by(REMOVAL),
@@ -61,7 +72,7 @@ impl IpuHolders {
         for (ipus, holder) in &self.held {
             after[ipus.clone()].fill(match holder {
                 IpuHolder::Unknown | IpuHolder::Drained(_) | IpuHolder::Kept(_) => AfterPreemption::Stays,
-                IpuHolder::Leaving => AfterPreemption::Free,
+                IpuHolder::Leaving | IpuHolder::Idle(_) => AfterPreemption::Free,
                 IpuHolder::Job(job) => of_job.get(job).copied().unwrap_or(AfterPreemption::Stays),
             });
         }

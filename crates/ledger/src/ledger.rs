@@ -125,8 +125,12 @@ impl Ledger {
             Event::Prepare(claim) => self.prepare(now, claim, &mut todo),
             Event::Forgo { job, in_vain } => self.forgo(now, job, in_vain, &mut todo),
             Event::Begin(claim, launch) => self.begin(now, claim, launch, &mut todo),
-            Event::Adopt(claim, _) | Event::Orphan(claim) if self.holder(&claim.partition).is_some() => {}
-            Event::Adopt(claim, found) => self.adopt(now, claim, found, &mut todo),
+            Event::Orphan(claim) if self.holder(&claim.partition).is_some() => {}
+            Event::Adopt(claim, found) => {
+                if self.gets_its_partition(now, &claim, found, &mut todo) {
+                    self.adopt(now, claim, found, &mut todo);
+                }
+            }
             Event::Orphan(claim) => self.release(now, claim, Gates::Open, &mut todo),
             Event::Fini { job, ending } => {
                 if let Some((serial, _)) = self.claims.live(job) {
@@ -152,11 +156,20 @@ impl Ledger {
             Event::CreatePutOff { partition: id, reason } => {
                 self.answer(now, &id, Signal::CreateFailed { reason, may_wait: true }, &mut todo);
             }
-            Event::NoRoom(id) => self.refused(now, &id),
+            Event::NoRoom(id) => self.refused(now, &id, &mut todo),
             Event::CreateCancelled(id) => self.answer(now, &id, Signal::CreateCancelled, &mut todo),
             Event::Launched(id) => self.answer(now, &id, Signal::Launched, &mut todo),
             Event::RunVanished(id) => self.answer(now, &id, Signal::RunVanished, &mut todo),
-            Event::NodesDone(id) => self.answer(now, &id, Signal::NodesDone, &mut todo),
+            Event::NodesDone(id) => {
+                let idle = self.claims.holder(&id).and_then(|(serial, _)| self.stays_idle(serial));
+                self.answer(now, &id, Signal::NodesDone { idle }, &mut todo);
+            }
+            Event::NodesUnknown(id) => self.answer(now, &id, Signal::NodesDone { idle: None }, &mut todo),
+            Event::Idle(id) => {
+                self.answer(now, &id, Signal::Idle, &mut todo);
+                self.limit_idle(now, &id, &mut todo);
+            }
+            Event::NotIdle(id) => self.answer(now, &id, Signal::NotIdle, &mut todo),
             Event::Overdue(id) => self.answer(now, &id, Signal::Overdue, &mut todo),
             Event::Gone(id) => self.answer(now, &id, Signal::Gone, &mut todo),
         }
@@ -165,7 +178,11 @@ impl Ledger {
 
     /// Replaces the models.
     fn configure(&mut self, now: Millis, models: Vec<ModelFacts>, todo: &mut Vec<Action>) {
-        self.models.retain(|known, _| models.iter().any(|facts| facts.model == *known));
+        let unlisted = |known: &&ModelName| !models.iter().any(|facts| facts.model == **known);
+        for gone in self.models.keys().filter(unlisted).cloned().collect::<Vec<_>>() {
+            self.end_idle_of_model(now, &gone, todo);
+            self.models.remove(&gone);
+        }
         let mut more_fits = false;
         for facts in models {
             let name = facts.model.clone();
@@ -173,6 +190,7 @@ impl Ledger {
                 continue;
             }
             let before = self.largest_now(&name);
+            self.end_idle_of_model(now, &name, todo);
             self.set_model(now, Model::new(facts), todo);
             more_fits |= self.largest_now(&name) > before;
         }
@@ -222,6 +240,7 @@ impl Ledger {
         let unplaced = self.claims.unplaced(id, |partition| pod.listed().contains_key(partition));
         pod.place_claims(unplaced);
         self.reconcile(now, id, findings, todo);
+        self.end_old_idle(now, id, todo);
         if self.largest_now(&id.model) > before {
             todo.push(Action::Host(HostAction::KickScheduler));
         }
@@ -236,10 +255,7 @@ impl Ledger {
             return;
         }
         self.end_earlier(now, &claim, todo);
-        if self.holder(&claim.partition).is_none() {
-            self.add(now, claim.clone(), Phase::Claimed);
-            todo.push(Action::Driver(DriverAction::Create(claim)));
-        }
+        self.ask_for(now, claim, Phase::Claimed, todo);
     }
 
     /// Takes over a job of an earlier slurmctld.
@@ -288,9 +304,9 @@ impl Ledger {
         let Some(pod) = self.pods.get_mut(&record.claim.pod()) else { return };
         pod.asks(record.claim.user);
         if !pod.listed().contains_key(&record.claim.partition) {
-            pod.claim(serial, record.unlisted());
+            pod.claim(serial, record.unlisted(serial));
         } else {
-            pod.set_holder(serial, &record.claim.partition, record.ipu_holder());
+            pod.set_holder(serial, &record.claim.partition, record.ipu_holder(serial));
         }
     }
 
@@ -325,7 +341,7 @@ impl Ledger {
         self.claims.enter(now, serial, phase);
         let Some(record) = self.claims.get(serial) else { return };
         if let Some(pod) = self.pods.get_mut(&record.claim.pod()) {
-            pod.set_holder(serial, &record.claim.partition, record.ipu_holder());
+            pod.set_holder(serial, &record.claim.partition, record.ipu_holder(serial));
         }
     }
 

@@ -80,7 +80,7 @@
 //! Data types have modules of their own and know nothing of the [`Ledger`]. The `Ledger` owns them and takes
 //! events (`ledger.rs`). Its questions and decisions are further `impl Ledger` in modules that are not
 //! imported: `choose_controller.rs`, `scheduler_questions.rs`, `ask_refusing_controller.rs`, `hopeless_creates.rs`,
-//! `preparation.rs`, `reconcile.rs`, `steering.rs`, `view.rs` and `invariant.rs`.
+//! `idle.rs`, `preparation.rs`, `reconcile.rs`, `steering.rs`, `view.rs` and `invariant.rs`.
 //!
 //! # Checks
 //!
@@ -102,6 +102,8 @@ mod free_blocks;
 mod free_times;
 mod free_times_cache;
 mod hopeless_creates;
+mod idle;
+mod idle_rules;
 mod invariant;
 mod ipu_holders;
 mod jobs;
@@ -134,6 +136,7 @@ pub use claims::Stay;
 pub use drains::{Drain, DrainScope};
 pub use event::*;
 pub use forecast::{Forecast, PlannedStart, PodInTime};
+pub use idle_rules::{IdleRules, ReuseReset};
 pub use invariant::Violation;
 pub use jobs::{Jobs, KnownJobs};
 pub use ledger::Ledger;

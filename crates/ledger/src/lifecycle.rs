@@ -33,7 +33,16 @@ pub(crate) enum Signal {
     /// [`crate::Event::KeepOver`], or the partition is gone, or its job runs again.
     KeepOver,
     /// [`crate::Event::NodesDone`]
-    NodesDone,
+    NodesDone {
+        /// Whether the partition is reset to stay idle. None if it is removed.
+        idle: Option<bool>,
+    },
+    /// [`crate::Event::Idle`]
+    Idle,
+    /// [`crate::Event::NotIdle`]
+    NotIdle,
+    /// The time of an idle partition is over, or its IPUs are needed.
+    IdleOver,
     /// [`crate::Event::Overdue`]
     Overdue,
     /// [`crate::Event::Gone`]
@@ -100,6 +109,7 @@ impl Phase {
             }
             (Phase::Keeping { gates, .. }, Signal::KeepOver | Signal::Ended(_)) => release(claim, *gates),
             (Phase::Kept { .. }, Signal::KeepOver | Signal::Ended(_)) => release(claim, Gates::Open),
+            (Phase::Idle { .. }, Signal::IdleOver) => remove(claim, Gates::Open),
             (Phase::Releasing { step, gates }, signal) => return step.on(signal, *gates, claim),
             _ => return None,
         };
@@ -170,10 +180,17 @@ impl Step {
                 let next = Phase::Releasing { step: Step::Nodes, gates };
                 Transition::to(next, [Action::Host(HostAction::AwaitNodes(claim.clone()))])
             }
-            (Step::Nodes, Signal::NodesDone) => {
-                let next = Phase::Releasing { step: Step::Removal, gates };
-                Transition::to(next, [Action::Driver(DriverAction::Remove(claim.clone()))])
+            (Step::Nodes, Signal::NodesDone { idle: Some(reset) }) => {
+                let next = Phase::Releasing { step: Step::MakeIdle { reset }, gates };
+                Transition::to(next, [Action::Driver(DriverAction::MakeIdle { claim: claim.clone(), reset })])
             }
+            (Step::Nodes, Signal::NodesDone { idle: None }) => remove(claim, gates),
+            (Step::MakeIdle { reset: is_reset }, Signal::Idle) => {
+                let mut actions = complete(claim, gates);
+                actions.push(Action::Host(HostAction::KickScheduler));
+                Transition::to(Phase::Idle { is_reset }, actions)
+            }
+            (Step::MakeIdle { .. }, Signal::NotIdle) => remove(claim, gates),
             (Step::Removal, Signal::Gone) => {
                 let mut actions = complete(claim, gates);
                 actions.extend([Action::Host(HostAction::KickScheduler), survey(claim)]);
@@ -210,6 +227,12 @@ fn release(claim: &Claim, gates: Gates) -> Transition {
         Phase::Releasing { step: Step::Nodes, gates },
         [Action::Host(HostAction::AwaitNodes(claim.clone()))],
     )
+}
+
+/// Removes a partition that no node uses any more.
+fn remove(claim: &Claim, gates: Gates) -> Transition {
+    let next = Phase::Releasing { step: Step::Removal, gates };
+    Transition::to(next, [Action::Driver(DriverAction::Remove(claim.clone()))])
 }
 
 fn survey(claim: &Claim) -> Action {

@@ -54,6 +54,11 @@ impl PartitionHealth {
         self.moved(places, ipus).then_some(News::Relocated)
     }
 
+    /// Whether the last listings had the partition, and found no fault.
+    pub(crate) fn is_good(&self) -> bool {
+        self.missing.is_none() && self.told.is_none()
+    }
+
     /// Whether the last listings had the partition.
     pub(crate) fn is_there(&self) -> bool {
         self.missing.is_none()

@@ -40,7 +40,12 @@ pub enum Phase {
         /// The end of that time.
         until: Seconds,
     },
-    /// The run ended, and the partition has to be removed.
+    /// The partition has no run. It is given to the next job that fits, or removed.
+    Idle {
+        /// Whether it was reset after its last run.
+        is_reset: bool,
+    },
+    /// The run ended, and the partition becomes idle or is removed.
     Releasing {
         /// The step that is waited for.
         step: Step,
@@ -58,13 +63,18 @@ pub enum Making {
     Creating,
 }
 
-/// The steps of a release, in order. Only the first can be left out.
+/// The steps of a release, in order. The removal follows a failed MakeIdle. The first step can be left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// The create's answer, because a remove must not overtake the create.
     CreateAnswer,
     /// The job's nodes.
     Nodes,
+    /// The deletion of the files of a partition that stays idle, and its reset.
+    MakeIdle {
+        /// Whether it is reset.
+        reset: bool,
+    },
     /// The removal.
     Removal,
 }
@@ -81,8 +91,8 @@ pub enum Gates {
     Both,
 }
 
-/// The event that a phase waits for. Except for [`Awaits::JobStart`], [`Awaits::JobEnd`] and
-/// [`Awaits::KeepEnd`], it is the answer of exactly one action under way.
+/// The event that a phase waits for. Except for [`Awaits::JobStart`], [`Awaits::JobEnd`],
+/// [`Awaits::KeepEnd`] and [`Awaits::Reuse`], it is the answer of exactly one action under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Awaits {
     /// An answer of [`crate::DriverAction::Create`].
@@ -101,6 +111,10 @@ pub enum Awaits {
     KeepEnd,
     /// An answer of [`crate::HostAction::AwaitNodes`].
     Nodes,
+    /// An answer of [`crate::DriverAction::MakeIdle`].
+    Idle,
+    /// The next job of an idle partition, or the end of its time.
+    Reuse,
     /// An answer of [`crate::DriverAction::Remove`].
     Removal,
 }
@@ -113,7 +127,7 @@ impl Phase {
 
     /// Whether the partition is up and no action for it is under way.
     pub(crate) fn is_up(&self) -> bool {
-        matches!(self, Phase::Prepared | Phase::Running | Phase::Kept { .. })
+        matches!(self, Phase::Prepared | Phase::Running | Phase::Kept { .. } | Phase::Idle { .. })
     }
 
     /// Whether the controller is being asked for the partition.
@@ -123,7 +137,7 @@ impl Phase {
 
     /// Whether the run has not ended. [`crate::Event::Fini`] of its job ends this run.
     pub fn is_live(&self) -> bool {
-        !(self.is_kept() || matches!(self, Phase::Releasing { .. }))
+        !(self.is_kept() || matches!(self, Phase::Idle { .. } | Phase::Releasing { .. }))
     }
 
     /// Whether the run failed and its partition is kept for a while.
@@ -131,13 +145,21 @@ impl Phase {
         matches!(self, Phase::Keeping { .. } | Phase::Kept { .. })
     }
 
+    /// Whether the partition has no run and stays.
+    pub fn is_idle(&self) -> bool {
+        matches!(self, Phase::Idle { .. })
+    }
+
     /// Whether the launch gate of the run is raised and no action to open it was given.
     pub fn launch_raised(&self) -> bool {
         match self {
             Phase::Claimed | Phase::Creating | Phase::GivenUp { .. } | Phase::Failed { .. } => true,
-            Phase::Preparing(_) | Phase::Prepared | Phase::Ready | Phase::Running | Phase::Kept { .. } => {
-                false
-            }
+            Phase::Preparing(_)
+            | Phase::Prepared
+            | Phase::Ready
+            | Phase::Running
+            | Phase::Kept { .. }
+            | Phase::Idle { .. } => false,
             Phase::Keeping { gates, .. } | Phase::Releasing { gates, .. } => *gates == Gates::Both,
         }
     }
@@ -158,6 +180,8 @@ impl Phase {
             Phase::Failed { .. } => Awaits::RunFailed,
             Phase::Keeping { .. } => Awaits::Record,
             Phase::Kept { .. } => Awaits::KeepEnd,
+            Phase::Idle { .. } => Awaits::Reuse,
+            Phase::Releasing { step: Step::MakeIdle { .. }, .. } => Awaits::Idle,
             Phase::Releasing { step: Step::CreateAnswer, .. } => Awaits::Create,
             Phase::Releasing { step: Step::Nodes, .. } => Awaits::Nodes,
             Phase::Releasing { step: Step::Removal, .. } => Awaits::Removal,

@@ -237,10 +237,19 @@ impl Pod {
 
     /// Changes the holder of a claim's IPUs.
     pub(crate) fn set_holder(&mut self, serial: Serial, partition: &PartitionId, holder: IpuHolder) {
-        if let Some(claim) = self.unplaced.get_mut(&serial) {
-            claim.holder = holder;
-        } else if let Some(listed) = self.listed.get_mut(partition) {
-            listed.holder = holder;
+        let unplaced = self.unplaced.get_mut(&serial).map(|claim| &mut claim.holder);
+        let listed = self.listed.get_mut(partition).map(|listed| &mut listed.holder);
+        let Some(known) = unplaced.or(listed) else { return };
+        let before = std::mem::replace(known, holder);
+        if before.idle().is_some() != holder.idle().is_some() {
+            self.recount();
+        }
+    }
+
+    /// Takes out a claim whose partition gets another one.
+    pub(crate) fn forget(&mut self, serial: Serial) {
+        if self.unplaced.remove(&serial).is_some() {
+            self.recount();
         }
     }
 
@@ -267,7 +276,12 @@ impl Pod {
         just_removed || listed.chain(unplaced).any(|holder| holder == IpuHolder::Leaving)
     }
 
-    /// IPUs in one IPU-Link domain.
+    /// LinkDomainSize.
+    pub(crate) fn domain_size(&self) -> IpuCount {
+        self.domain_size
+    }
+
+    /// IPUs in one IPU-Link domain of this Pod.
     pub(crate) fn domain(&self) -> u32 {
         usable_domain(self.hardware.ipus, self.domain_size)
     }

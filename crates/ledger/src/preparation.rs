@@ -53,13 +53,13 @@ impl Ledger {
 
     /// Prepares a partition for a waiting job, one at a time.
     pub(crate) fn prepare(&mut self, now: Millis, claim: Claim, todo: &mut Vec<Action>) {
-        if self.claims.live(claim.run.job).is_some() || self.holder(&claim.partition).is_some() {
+        let is_taken = self.claims.holder(&claim.partition).is_some_and(|(_, it)| !it.phase.is_idle());
+        if self.claims.live(claim.run.job).is_some() || is_taken {
             return;
         }
         self.line.drop_of(claim.run.job);
         self.end_keeps(now, &claim, todo);
-        self.add(now, claim.clone(), Phase::Preparing(Making::Claimed));
-        todo.push(Action::Driver(DriverAction::Create(claim)));
+        self.ask_for(now, claim, Phase::Preparing(Making::Claimed), todo);
     }
 
     /// Gives up the prepared partition of a job.

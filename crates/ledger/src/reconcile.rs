@@ -70,6 +70,7 @@ impl Ledger {
         for (serial, seen) in findings.up {
             let Some(record) = self.claims.get(serial) else { continue };
             let (is_early, is_kept) = (record.phase.is_early(), record.phase.is_kept());
+            let is_idle = record.phase.is_idle();
             let Some((claim, health)) = self.claims.health(serial) else { continue };
             if is_anew {
                 health.forget_missing();
@@ -81,6 +82,9 @@ impl Ledger {
                     self.signal(now, serial, Signal::KeepOver, todo);
                 }
                 Some(News::Broken(_)) if is_kept => {}
+                Some(News::Broken(_)) if is_idle => self.signal(now, serial, Signal::IdleOver, todo),
+                // Its files are written when it is given to a job.
+                Some(News::Relocated) if is_idle => {}
                 // No program has seen the partition yet, and another one may be made. After one that broke,
                 // the job is not prepared for a while, so that partitions are not made in vain again and
                 // again.

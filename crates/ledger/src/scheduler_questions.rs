@@ -71,7 +71,7 @@ impl Ledger {
     }
 
     /// Whether the configuration says that the ledger chooses the IPUs of partitions.
-    fn is_explicit(&self, model: &ModelName) -> bool {
+    pub(crate) fn is_explicit(&self, model: &ModelName) -> bool {
         self.models.get(model).is_some_and(|model| model.facts().placement == Placement::Explicit)
     }
 
@@ -183,7 +183,7 @@ impl Ledger {
             return Licenses::default();
         }
         let of_model = self.claims.all().filter(|(_, record)| record.claim.model == *model);
-        let in_use = of_model.filter_map(|(_, record)| match record.ipu_holder() {
+        let in_use = of_model.filter_map(|(serial, record)| match record.ipu_holder(serial) {
             IpuHolder::Job(job) => Some((jobs.end_of(job)?, record.claim.size.get())),
             _ => None,
         });

@@ -14,6 +14,8 @@ pub(crate) struct Tally {
     models: BTreeMap<ModelName, OfModel>,
     /// The claims whose jobs have no nodes yet.
     early: BTreeSet<Serial>,
+    /// The claims of idle partitions.
+    idle: BTreeSet<Serial>,
 }
 
 /// The counts of one model.
@@ -33,12 +35,16 @@ impl Tally {
         if record.phase.is_early() {
             self.early.insert(serial);
         }
+        if record.phase.is_idle() {
+            self.idle.insert(serial);
+        }
         self.change(record, u64::saturating_add);
     }
 
     /// Takes a claim out of the counts. It has to be unchanged since it was counted.
     pub(crate) fn remove(&mut self, serial: Serial, record: &Record) {
         self.early.remove(&serial);
+        self.idle.remove(&serial);
         self.change(record, u64::saturating_sub);
     }
 
@@ -63,6 +69,11 @@ impl Tally {
     /// The claims whose jobs have no nodes yet, the oldest first.
     pub(crate) fn early(&self) -> impl Iterator<Item = Serial> {
         self.early.iter().copied()
+    }
+
+    /// The claims of idle partitions, the oldest first.
+    pub(crate) fn idle(&self) -> impl Iterator<Item = Serial> {
+        self.idle.iter().copied()
     }
 
     /// The number of claims of a user and a model whose jobs have no nodes yet.

@@ -156,6 +156,12 @@ impl WaitingLine {
         self.by_job.get(&job)?.behind
     }
 
+    /// The wish of the first job in line for a model.
+    pub(crate) fn first(&self, model: &ModelName) -> Option<&Wish> {
+        let first = self.lines.get(model)?.last()?;
+        self.by_job.get(&first.job.0).map(|plan| &plan.wish)
+    }
+
     /// Whether no job is in line before this one.
     pub(crate) fn nobody_before(&self, wish: &Wish) -> bool {
         let first = self.lines.get(&wish.model).and_then(BTreeSet::last);

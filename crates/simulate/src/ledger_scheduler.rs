@@ -34,6 +34,7 @@ impl LedgerScheduler {
             placement,
             reconcile_interval: Duration::ZERO,
             largest: ipus,
+            idle: ledger::IdleRules::default(),
             trouble: None,
         };
         let (ledger, clock) = (Ledger::new(), Millis(0));

@@ -217,6 +217,11 @@ impl<'lock> JobRef<'lock> {
         failures.contains(&self.base_state())
     }
 
+    /// Whether Slurm has ended the job because a node failed. Its processes may still run there.
+    pub fn has_lost_node(self) -> bool {
+        [facts::JOB_NODE_FAIL, facts::JOB_BOOT_FAIL].contains(&self.base_state())
+    }
+
     /// The exit code of a FAILED job, as a shell reports it: 128 plus the number of the signal if one killed
     /// it.
     pub fn failed_with(self) -> Option<u8> {

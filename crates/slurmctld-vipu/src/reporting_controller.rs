@@ -137,6 +137,12 @@ impl Controller for ReportingController {
         self.audited("remove", partition, began, self.client.remove(partition, force).await)
     }
 
+    async fn reset(&self, partition: &PartitionId) -> Result<(), CallError> {
+        let began = Instant::now();
+        self.begin(partition, PartitionState::Active, began);
+        self.audited("reset", partition, began, self.client.reset(partition).await)
+    }
+
     async fn survey(&self, settings: &ModelSettings) -> Result<Listing, CallError> {
         let listing = self.counted(self.client.survey(settings).await)?;
         lock(&self.facts).counters.reconciliations += 1;

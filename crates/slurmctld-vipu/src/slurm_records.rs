@@ -109,6 +109,7 @@ impl Job for SlurmJob<'_> {
         is_completing() -> bool;
         has_ended() -> bool;
         has_failed() -> bool;
+        has_lost_node() -> bool;
         may_be_requeued() -> bool;
         waits_in_line() -> bool;
         takes_whole_nodes() -> bool;

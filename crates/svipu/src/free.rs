@@ -93,7 +93,9 @@ fn own_kept<'a>(status: &'a Status, id: &str, surroundings: &Surroundings) -> Re
     let name = names::job(Some(job));
     match partition.state {
         State::Kept => Ok(partition),
-        State::Ending | State::Removing => Err(format!("{shown} is being removed already")),
+        State::Ending | State::Resetting | State::Removing => {
+            Err(format!("{shown} is being removed already"))
+        }
         _ => Err(format!(
             "{shown} is not kept: job {name} has it, and `scancel {name}` ends the job and removes the partition"
         )),

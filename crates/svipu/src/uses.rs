@@ -81,7 +81,8 @@ impl Use {
             State::Preparing | State::Prepared => Self::Prepared,
             State::Creating | State::Ready | State::Running => Self::Used,
             State::Kept => Self::Kept,
-            State::Failed | State::Ending | State::Removing => Self::Leaving,
+            State::Failed | State::Ending | State::Resetting | State::Removing => Self::Leaving,
+            State::Idle => Self::Free,
         }
     }
 

@@ -82,7 +82,7 @@ impl<'a> View<'a> {
 
     /// The warning if the options choose a user, and the document hides owners.
     pub(crate) fn hidden(&self) -> Option<String> {
-        let partitions = self.all.partitions.iter().filter(|entry| entry.job.is_none()).count();
+        let partitions = self.all.partitions.iter().filter(|entry| entry.has_hidden_job()).count();
         let waiting = self.all.line.iter().chain(&self.all.not_in_line);
         let hidden = partitions + waiting.filter(|entry| entry.job.is_none()).count();
         (hidden > 0 && self.selection.user().is_some())

@@ -11,7 +11,7 @@ pub(crate) mod stops;
 mod waiting;
 
 use vipu_forecast::Start;
-use vipu_status::WaitingJob;
+use vipu_status::{Partition, WaitingJob};
 
 use crate::error::Failure;
 use crate::history::{self, record::Of};
@@ -57,8 +57,8 @@ pub(crate) fn show(view: &View<'_>, id: &str) -> Result<String, Failure> {
 /// Where a job is found that has ended. None if `id` names no job, or if the document hides jobs.
 fn ended(view: &View<'_>, id: &str) -> Option<String> {
     let all = view.all;
-    let waiting = all.line.iter().chain(&all.not_in_line).map(|row| &row.job);
-    let hides = all.partitions.iter().map(|entry| &entry.job).chain(waiting).any(Option::is_none);
+    let mut waiting = all.line.iter().chain(&all.not_in_line);
+    let hides = all.partitions.iter().any(Partition::has_hidden_job) || waiting.any(|row| row.job.is_none());
     let is_number = |text: &str| text.parse::<u32>().is_ok();
     if hides || !id.split(['_', '+']).all(is_number) {
         return None;

@@ -64,6 +64,14 @@ choices! {
         Kill = "kill",
     }
 
+    /// The jobs before which an idle partition is reset.
+    ReuseReset, "not known" {
+        /// All. The reset is made after each job.
+        Always = "always",
+        /// Those of another user than the last one.
+        OtherUsers = "other-users",
+    }
+
     /// The way in which Slurm counts the IPUs of jobs.
     Accounting, "not known" {
         /// As a GRES.

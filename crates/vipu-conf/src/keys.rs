@@ -7,14 +7,14 @@ use std::time::Duration;
 use vipu_types::{ControllerName, Delivery, IpuCount};
 
 use crate::choice::{
-    Accounting, AuditLevel, AuditTo, Layer, OnPartitionError, Placement, Prepare, SizePolicy,
+    Accounting, AuditLevel, AuditTo, Layer, OnPartitionError, Placement, Prepare, ReuseReset, SizePolicy,
 };
 use crate::problem::Problem;
 use crate::settings::Given;
 use crate::value::{
     AdminSocket, admin_socket, agents, amount, amount_or_none, boolean, controllers, delivery,
-    ipus_by_partition, ipus_by_qos, metadata, name, path, placement, port, prefix, seconds, seconds_or_none,
-    size,
+    ipus_by_partition, ipus_by_qos, keep_idle, metadata, name, path, placement, port, prefix, seconds,
+    seconds_or_none, size,
 };
 
 /// The meaning of a key that the file does not give.
@@ -197,6 +197,14 @@ keys! { given;
         "what happens to a job whose partition fails or vanishes while it runs; the job is told in any case";
     MaxKeep, max_keep: Duration = Value("0"), "seconds", seconds_or_none,
         "how long `--ipu-keep` may keep the partition of a failed job; 0 disables the option";
+    KeepIdle, keep_idle: Duration = Value("0"), "seconds",
+        |text| keep_idle(text, given.delivers_by_node()),
+        "how long a partition stays after its job, for the next job of this size and shape; 0: it is removed; not with Delivery=node";
+    /// `None`: all.
+    KeepIdleMax, keep_idle_max: Option<u32> = Absent("no limit"), "IPUs", amount_or_none,
+        "how many IPUs of one controller idle partitions may have";
+    ReuseReset, reuse_reset: ReuseReset = Value("always"), ReuseReset::UNIT, ReuseReset::read,
+        "when the controller resets an idle partition: after each job, or only before a job of another user";
     MaxRequeues, max_requeues: u32 = Value("3"), "times", amount_or_none,
         "number of requeues after which `--ipu-requeue-on` no longer requeues a job; 0 disables the option";
     Accounting, accounting: Accounting = Value("gres"), Accounting::UNIT, Accounting::read,

@@ -18,7 +18,9 @@ mod settings;
 mod syntax;
 mod value;
 
-pub use choice::{Accounting, AuditLevel, AuditTo, Layer, OnPartitionError, Placement, Prepare, SizePolicy};
+pub use choice::{
+    Accounting, AuditLevel, AuditTo, Layer, OnPartitionError, Placement, Prepare, ReuseReset, SizePolicy,
+};
 pub use error::{Broken, KeepError, LoadError};
 pub use files::{Good, Loaded, admin_socket_of, error_beside, layer_of, load, load_file};
 pub use in_force::{InForce, Standing};

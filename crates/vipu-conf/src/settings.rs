@@ -126,6 +126,11 @@ impl<'a> Given<'a> {
         matches!(self.get(&Key::Delivery, value::delivery), Ok(Some(Delivery::File)))
     }
 
+    /// Whether each node fetches the file itself.
+    pub(crate) fn delivers_by_node(&self) -> bool {
+        matches!(self.get(&Key::Delivery, value::delivery), Ok(Some(Delivery::Node)))
+    }
+
     /// Fails if one of `others` is not given, because the value means nothing without it.
     pub(crate) fn needs(&self, others: &[Key]) -> Value<()> {
         match others.iter().find(|other| !self.has(other)) {

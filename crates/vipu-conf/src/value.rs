@@ -136,6 +136,16 @@ pub(crate) fn seconds_or_none(text: &str) -> Value<Duration> {
     number.map(Duration::from_secs).ok_or_else(|| format!("not a time (0-{MAX_SECONDS} seconds)"))
 }
 
+/// The time for which a partition stays idle. With Delivery=node, each node believes only ids of the job itself,
+/// and the partition of an earlier job has another.
+pub(crate) fn keep_idle(text: &str, is_delivered_by_node: bool) -> Value<Duration> {
+    let time = seconds_or_none(text)?;
+    match is_delivered_by_node && !time.is_zero() {
+        true => Err("not possible with Delivery=node: use Delivery=file or api, or KeepIdle=0".to_owned()),
+        false => Ok(time),
+    }
+}
+
 pub(crate) fn boolean(text: &str) -> Value<bool> {
     let is = |words: [&str; 3]| words.iter().any(|word| word.eq_ignore_ascii_case(text));
     if is(["1", "yes", "true"]) {

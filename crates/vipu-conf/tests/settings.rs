@@ -7,7 +7,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use vipu_conf::{
     Accounting, AdminSocket, AuditLevel, AuditTo, Broken, KEYS, Layer, OnPartitionError, Placement, Prepare,
-    Preset, Settings, SizePolicy,
+    Preset, ReuseReset, Settings, SizePolicy,
 };
 use vipu_types::{Access, ControllerName, Delivery, Tls, TlsIdentity};
 
@@ -22,6 +22,13 @@ fn controller(name: &str) -> ControllerName {
 }
 
 #[test]
+fn reuse_is_not_possible_if_nodes_fetch_the_file() {
+    let error = parse("ApiHost=v\nDelivery=node\nKeepIdle=60\n").unwrap_err().to_string();
+    assert!(error.contains(":3:") && error.contains("not possible with Delivery=node"), "{error}");
+    assert!(parse("ApiHost=v\nDelivery=node\nKeepIdle=0\n").is_ok());
+}
+
+#[test]
 fn every_key_is_read_in_any_case_and_by_its_synonym() {
     let text = "apihost = [::1],vipu2:8091  APIPORT=1 # a comment\n\
                 VipuIpuofDir=\"/with blank\" delivery=FILE maxipusperjob=100 IpusPerSlurmPartition=debug:16\n\
@@ -30,6 +37,7 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
                 Layer=linear adminsocket=/run/a PartitionPrefix=c2 Allocation=alloc-1 AllocationAgents=ag1,ag2 placement=Controller Cluster=c64 LinkDomainSize=16\n\
                 CreateTimeout=8 MaxRetries=0 Prepare=ALL PrepareWait=7 PrepareMax=5 RemoveWait=0 MaxConcurrentCreates=9\n\
                 ReconcileInterval=5 RemoveUnknown=1 OnPartitionError=Requeue Accounting=BOTH AccountingSteps=yes AuditLevel=Admin AuditTo=Syslog MaxKeep=900 MaxRequeues=0\n\
+                KeepIdle=600 KeepIdleMax=32 ReuseReset=Other-Users\n\
                 ApiTlsCa=/ca.pem ApiTlsServerName=vipu ApiTlsCert=/c.pem ApiTlsKey=/k.pem ApiAccessFile=/access\n\
                 ApiUserIdMetadata=x-user ApiAccessKeyMetadata=x-key";
     let settings = parse(text).unwrap();
@@ -70,6 +78,9 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
         audit_level: AuditLevel::Admin,
         audit_to: AuditTo::Syslog,
         max_keep: Duration::from_secs(900),
+        keep_idle: Duration::from_secs(600),
+        keep_idle_max: Some(32),
+        reuse_reset: ReuseReset::OtherUsers,
         max_requeues: 0,
         max_concurrent_creates: 9,
         api_tls_ca: Some("/ca.pem".into()),

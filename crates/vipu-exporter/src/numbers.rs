@@ -157,7 +157,8 @@ impl ControllerNumbers {
 
 /// The IPUs by use.
 fn uses(ipus: &Ipus) -> [(&'static str, u64); 9] {
-    let Ipus { total: _, free, drained, used, prepared, kept, leaving, foreign, faulty, suspected } = *ipus;
+    let Ipus { total: _, idle: _, free, drained, used, prepared, kept, leaving, foreign, faulty, suspected } =
+        *ipus;
     [
         ("free", free),
         ("drained", drained),

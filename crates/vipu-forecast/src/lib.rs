@@ -122,7 +122,9 @@ fn usable(model: &Model) -> impl Iterator<Item = &Pod> {
 
 /// The IPUs of a Pod in time.
 fn in_time(status: &Status, model: &Model, pod: &Pod, domain_size: IpuCount, now: i64) -> PodInTime {
-    let own = |it: &&Partition| it.model == model.name && it.controller == pod.controller;
+    let own = |it: &&Partition| {
+        it.model == model.name && it.controller == pod.controller && it.state != State::Idle
+    };
     let of_jobs = status.partitions.iter().filter(own).flat_map(|it| {
         let until = free_from(it, now).map(Seconds);
         it.places.iter().map(move |place| (ledger_place(*place), until))
@@ -152,7 +154,8 @@ fn licenses(status: &Status, model: &Model, now: i64) -> Licenses {
     };
     let reserved = license.reservations.iter().map(reservation).collect();
     let has_job = |it: &&Partition| {
-        it.model == model.name && !matches!(it.state, State::Kept | State::Ending | State::Removing)
+        use State::{Ending, Idle, Kept, Removing, Resetting};
+        it.model == model.name && !matches!(it.state, Kept | Ending | Resetting | Idle | Removing)
     };
     let of_jobs = status.partitions.iter().filter(has_job);
     let in_use = of_jobs.filter_map(|it| Some((Seconds(free_from(it, now)?), it.size)));
@@ -165,7 +168,7 @@ fn licenses(status: &Status, model: &Model, now: i64) -> Licenses {
 /// The time from which the IPUs of a partition are free. None if it is unknown.
 fn free_from(partition: &Partition, now: i64) -> Option<i64> {
     let end = match partition.state {
-        State::Ending | State::Removing | State::Failed => now,
+        State::Ending | State::Resetting | State::Removing | State::Failed => now,
         _ if partition.unlimited => now.saturating_add_unsigned(UNLIMITED),
         _ => partition.ends?,
     };

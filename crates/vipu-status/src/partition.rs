@@ -64,13 +64,17 @@ pub enum State {
     Kept,
     /// Its job has ended, and it is removed as soon as the job's nodes are done.
     Ending,
+    /// Its job has ended, and it is being reset to stay idle.
+    Resetting,
+    /// It has no job, and is given to the next one that fits. Its IPUs count as free.
+    Idle,
     /// It is being removed.
     Removing,
 }
 
 impl State {
     /// All states.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Preparing,
         Self::Prepared,
         Self::Creating,
@@ -79,6 +83,8 @@ impl State {
         Self::Failed,
         Self::Kept,
         Self::Ending,
+        Self::Resetting,
+        Self::Idle,
         Self::Removing,
     ];
 
@@ -93,12 +99,19 @@ impl State {
             Self::Failed => "failed",
             Self::Kept => "kept",
             Self::Ending => "ending",
+            Self::Resetting => "resetting",
+            Self::Idle => "idle",
             Self::Removing => "removing",
         }
     }
 }
 
 impl Partition {
+    /// Whether it has a job that the reader may not know.
+    pub fn has_hidden_job(&self) -> bool {
+        self.job.is_none() && self.state != State::Idle
+    }
+
     /// Leaves out its owner: job, id, and words that may name one.
     pub(crate) fn leave_out_owner(&mut self) {
         (self.id, self.job, self.reason) = (None, None, None);

@@ -53,14 +53,17 @@ pub enum Contact {
     },
 }
 
-/// The IPUs of a Pod, by use. The uses other than `total` add up to `total`.
+/// The IPUs of a Pod, by use. The uses other than `total` and `idle` add up to `total`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Ipus {
     /// All IPUs.
     pub total: u32,
-    /// IPUs that no partition has, and that jobs can get.
+    /// IPUs that no partition has, or an idle one, and that jobs can get.
     pub free: u32,
+    /// The free IPUs that idle partitions have.
+    #[serde(default)]
+    pub idle: u32,
     /// IPUs that no partition has, and that a drain ([`crate::Status::drains`]) keeps from jobs.
     #[serde(default)]
     pub drained: u32,

@@ -43,6 +43,7 @@ pub enum Call {
     Config,
     Remove,
     RemoveByForce,
+    Reset,
     Survey,
 }
 
@@ -82,6 +83,9 @@ pub trait Network: Clone + 'static {
     fn about_to_remove(&self, _: &Machine<Self::State>, _: &PartitionId) -> bool {
         true
     }
+
+    /// Notes that a controller resets a partition.
+    fn about_to_reset(&self, _: &Machine<Self::State>, _: &PartitionId) {}
 
     /// Changes the state that a controller reports.
     fn shown(&self, _: &Machine<Self::State>, state: PartitionState) -> PartitionState {
@@ -153,9 +157,21 @@ impl<S: Default> Machine<S> {
         Ok(())
     }
 
+    /// Gives a partition that exists to this maker.
+    pub fn hand_over(&self, partition: &PartitionId, maker: Maker) {
+        if let Some(tag) = self.tags.borrow_mut().get_mut(partition.as_str()) {
+            tag.maker = maker;
+        }
+    }
+
     /// Carries out a remove. Returns whether the partition was there.
     pub fn remove(&self, partition: &str, force: bool) -> bool {
         self.pod.borrow_mut().remove(partition, force, self.now()).is_ok()
+    }
+
+    /// Carries out a reset.
+    fn reset(&self, partition: &str) -> Result<(), Refusal> {
+        self.pod.borrow_mut().reset(partition, false, self.now())
     }
 
     fn state(&self, partition: &PartitionId) -> PartitionState {
@@ -312,6 +328,15 @@ impl<N: Network> Controller for Line<N> {
         };
         let call = if force { Call::RemoveByForce } else { Call::Remove };
         self.call(call, Some(partition), work).await
+    }
+
+    async fn reset(&self, partition: &PartitionId) -> Result<(), CallError> {
+        let (id, network) = (partition.clone(), self.network.clone());
+        let work = move |machine: &Machine<N::State>| {
+            network.about_to_reset(machine, &id);
+            machine.reset(id.as_str())
+        };
+        self.call(Call::Reset, Some(partition), work).await?.map_err(|refusal| self.told(&refusal))
     }
 
     async fn survey(&self, _: &ModelSettings) -> Result<Listing, CallError> {

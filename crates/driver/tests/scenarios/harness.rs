@@ -132,6 +132,7 @@ impl Lines {
             Call::Config => format!("call config {id}"),
             Call::Remove => format!("call remove {id}"),
             Call::RemoveByForce => format!("call remove {id} by force"),
+            Call::Reset => format!("call reset {id}"),
             Call::Survey => "call survey".to_owned(),
         };
         // The log has only the first of several polls in a row.
@@ -163,6 +164,7 @@ impl Network for Lines {
             Call::Status => ("next status", "call time"),
             Call::Config => ("next config", ""),
             Call::Remove | Call::RemoveByForce => ("next remove", "call time"),
+            Call::Reset => ("next reset", "call time"),
             Call::Survey => ("next survey", "survey time"),
         };
         let time = self.0.time(time).unwrap_or_default();
@@ -187,6 +189,9 @@ impl Network for Lines {
             ("slow", factor) => machine.inject(Effect::SlowCreate { factor: factor.parse().unwrap() }),
             ("wrong", _) if call == Call::Create => {
                 machine.inject(Effect::CreateError { text: "broken link".into() })
+            }
+            ("wrong", _) if call == Call::Reset => {
+                machine.inject(Effect::ResetError { text: "broken link".into() })
             }
             ("wrong", _) => machine.inject(Effect::RemoveFail { text: "broken link".into() }),
             ("", _) => {}
@@ -315,6 +320,8 @@ pub fn in_words(event: &Event) -> String {
         Event::CreatePutOff { partition, reason } => format!("put off {}: {reason}", short(partition)),
         Event::CreateCancelled(id) => format!("cancelled {}", short(id)),
         Event::Gone(id) => format!("gone {}", short(id)),
+        Event::Idle(id) => format!("idle {}", short(id)),
+        Event::NotIdle(id) => format!("not idle {}", short(id)),
         Event::NoRoom(id) => format!("no room {}", short(id)),
         Event::KeepRecorded(id) => format!("kept {}", short(id)),
         Event::Trouble { reason: Some(reason), .. } => format!("trouble: {reason}"),

@@ -14,6 +14,7 @@ mod create;
 mod harness;
 mod real_client;
 mod remove;
+mod reuse;
 mod script;
 #[path = "../common/settings.rs"]
 mod settings;

@@ -167,19 +167,26 @@ impl Script {
 
     fn order(&self, what: &str, job: u32, of: &[&str]) {
         let mut claim = claim(job);
-        let mut until = Seconds(0);
+        let (mut until, mut before) = (Seconds(0), vec![]);
         for option in of.chunks(2) {
             match option {
                 ["waiting", ..] => claim.run = JobRun::waiting(job, 0, 1_700_000_000),
                 ["on", host] => claim.controller = pod_at(host).controller,
                 ["of", ipus] => claim.size = IpuCount::new(u64::from(number(ipus))).unwrap(),
                 ["later", by] => claim.run.start += i64::from(number(by)),
+                ["id", other] => claim.partition = id(number(other)),
+                ["after", other] => before.push(id(number(other))),
                 ["until", time] => until = Seconds(number(time).into()),
                 other => panic!("no option {other:?}"),
             }
         }
         self.act(match what {
-            "create" => DriverAction::Create(claim),
+            "create" if before.is_empty() => DriverAction::Create(claim),
+            "create" => DriverAction::CreateAfter(claim, before),
+            "reuse" => DriverAction::Reuse { claim, reset: false },
+            "reuse-reset" => DriverAction::Reuse { claim, reset: true },
+            "idle" => DriverAction::MakeIdle { claim, reset: false },
+            "idle-reset" => DriverAction::MakeIdle { claim, reset: true },
             "remove" => DriverAction::Remove(claim),
             "cancel" => DriverAction::CancelCreate(claim.partition),
             "keep" => DriverAction::Keep(claim, until),

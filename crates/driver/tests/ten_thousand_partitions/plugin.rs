@@ -152,6 +152,7 @@ fn adopt_jobs_of_an_earlier_slurmctld(plugin: &Plugin) {
         placement: Placement::Controller,
         reconcile_interval: Duration::ZERO,
         largest: 64,
+        idle: ledger::IdleRules::default(),
         trouble: None,
     }]));
     healthy().chain(lost()).for_each(|claim| plugin.tell(Event::Adopt(claim, AdoptedAs::Running)));

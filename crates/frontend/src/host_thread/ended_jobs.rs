@@ -32,6 +32,17 @@ pub(super) struct EndedJobs {
     unshown: WatchList<Claim>,
 }
 
+/// The nodes of an ended job.
+#[derive(Clone, Copy)]
+enum Nodes {
+    /// Processes of the job may run on them.
+    Busy,
+    /// No process of the job runs on them.
+    Done,
+    /// Slurm waits for them no longer. A node may have failed, with processes of the job.
+    Unknown,
+}
+
 /// A job that has ended.
 #[derive(Clone)]
 struct Ended {
@@ -126,12 +137,21 @@ impl EndedJobs {
             return;
         }
         let jobs: Vec<u32> = due.iter().map(|ended| ended.claim.run.job).collect();
-        let nodes_done = slurm.look_at(&jobs, |job| !job.is_completing() || job.nodes_done());
-        let is_done = |(ended, done): &(Ended, Option<bool>)| done.unwrap_or(true) || ended.is_late(now);
-        let done: Vec<_> =
-            due.into_iter().zip(nodes_done).filter(is_done).map(|(ended, _)| ended.claim.partition).collect();
-        for partition in &done {
-            frontend.tell(Event::NodesDone(partition.clone()));
+        let nodes = slurm.look_at(&jobs, |job| match () {
+            () if !job.is_completing() => Nodes::Unknown,
+            () if !job.nodes_done() => Nodes::Busy,
+            () if job.has_ended() && !job.has_lost_node() => Nodes::Done,
+            () => Nodes::Unknown,
+        });
+        let mut done = Vec::new();
+        for (ended, nodes) in due.into_iter().zip(nodes) {
+            let partition = ended.claim.partition.clone();
+            frontend.tell(match nodes.unwrap_or(Nodes::Unknown) {
+                Nodes::Done => Event::NodesDone(partition.clone()),
+                Nodes::Busy if !ended.is_late(now) => continue,
+                Nodes::Busy | Nodes::Unknown => Event::NodesUnknown(partition.clone()),
+            });
+            done.push(partition);
         }
         let done: HashSet<_> = done.into_iter().collect();
         self.on_nodes.retain(|ended| !done.contains(&ended.claim.partition));

@@ -147,7 +147,8 @@ fn count(state: &PodState, partitions: &[&mut Partition], others: &[OtherIpus]) 
             State::Preparing | State::Prepared => &mut ipus.prepared,
             State::Creating | State::Ready | State::Running => &mut ipus.used,
             State::Kept => &mut ipus.kept,
-            State::Failed | State::Ending | State::Removing => &mut ipus.leaving,
+            State::Failed | State::Ending | State::Resetting | State::Removing => &mut ipus.leaving,
+            State::Idle => &mut ipus.idle,
         } += partition.size;
     }
     for other in others {

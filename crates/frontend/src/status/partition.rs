@@ -19,11 +19,13 @@ pub(super) fn partition(placed: PlacedClaim, clocks: Clocks, seen: Option<&SeenJ
     let mut job = seen_jobs::job(claim.run.job, seen);
     job.user = claim.user;
     job.slurm_partition = claim.slurm_partition.or(job.slurm_partition);
+    // An idle partition is no job's. Its last one may have ended long ago.
+    let job = (state != State::Idle).then_some(job);
     let chosen = if places.is_empty() { claim.ipus } else { Vec::new() };
     Partition {
         key: view.serial,
         id: Some(claim.partition.to_string()),
-        job: Some(job),
+        job,
         model: claim.model.to_string(),
         controller: claim.controller.to_string(),
         size: claim.size.get(),
@@ -59,6 +61,8 @@ pub(super) fn state(phase: &Phase) -> (State, Option<String>) {
         Phase::Failed { reason } => (State::Failed, Some(reason.clone())),
         Phase::Keeping { .. } | Phase::Kept { .. } => (State::Kept, None),
         Phase::Releasing { step: Step::CreateAnswer | Step::Nodes, .. } => (State::Ending, None),
+        Phase::Releasing { step: Step::MakeIdle { .. }, .. } => (State::Resetting, None),
+        Phase::Idle { .. } => (State::Idle, None),
         Phase::Releasing { step: Step::Removal, .. } => (State::Removing, None),
     }
 }

@@ -36,6 +36,9 @@ pub const CREATE_TIMEOUT: Duration = Duration::from_secs(30);
 /// ReconcileInterval.
 const RECONCILE_INTERVAL: Duration = Duration::from_secs(30);
 
+/// KeepIdle in seconds. A listing notices the end of this time.
+const KEEP_IDLE: u32 = 15;
+
 /// Slurm's clock when a seed begins.
 const EPOCH: i64 = 1_700_000_000;
 
@@ -71,7 +74,7 @@ impl Config {
     }
 
     /// Returns vipu.conf of a model with these controllers.
-    fn text(&self, controllers: &str, prepares: bool) -> String {
+    fn text(&self, controllers: &str, schedule: &Schedule) -> String {
         let placement = match self.placement {
             Placement::Controller => "Placement=controller",
             Placement::Explicit => "Placement=explicit Cluster=cluster",
@@ -81,13 +84,15 @@ impl Config {
             Some(Next::Over) => "kill",
             Some(Next::Pending | Next::Held) => "requeue",
         };
-        let prepare = if prepares { "all" } else { "no" };
+        let prepare = if schedule.prepares { "all" } else { "no" };
+        let reuse = schedule.reuse_reset.map(|reset| format!("KeepIdle={KEEP_IDLE} ReuseReset={reset}"));
         format!(
             "ApiHost={controllers} IpuofDir={} PartitionPrefix={PREFIX} {placement} Prepare={prepare} PrepareWait=15 \
-             RemoveWait={} ReconcileInterval={} MaxKeep=60 OnPartitionError={on_partition_error}",
+             RemoveWait={} ReconcileInterval={} MaxKeep=60 OnPartitionError={on_partition_error} {}",
             self.ipuof_dir,
             REMOVE_WAIT.as_secs(),
             RECONCILE_INTERVAL.as_secs(),
+            reuse.unwrap_or_default(),
         )
     }
 
@@ -111,6 +116,8 @@ pub struct Counts {
     /// Events that ledgers were told.
     pub events: u64,
     pub launched: u64,
+    /// Idle partitions that were given to a job.
+    pub reused: u64,
     /// Launches on prepared partitions.
     pub at_once: u64,
     /// Partitions that stayed after their failed jobs.
@@ -212,7 +219,7 @@ impl Cluster {
             if config.one_less {
                 controllers.pop();
             }
-            let text = config.text(&controllers.join(","), self.schedule.prepares);
+            let text = config.text(&controllers.join(","), &self.schedule);
             let settings = vipu_conf::Settings::parse(&text, Path::new("vipu.conf")).unwrap();
             (ModelName::new(*name).unwrap(), Model { largest: *ipus, settings: Some(settings) })
         };
@@ -271,7 +278,10 @@ impl Cluster {
             ([file], _) if !is_ours(&file.maker) => format!("its file is of {:?}", file.maker),
             ([file], Some(tag)) if *file != tag => format!("its partition is another, of {:?}", tag.maker),
             ([file], None) if !machine.has_lost(*file) => "it has no partition".into(),
-            ([_], _) => return,
+            ([file], _) => match machine.used_by(*file, job.user) {
+                Some(other) => format!("user {other} has used it, and it was not reset"),
+                None => return,
+            },
             (several, _) => format!("it has files {several:?}"),
         };
         self.check.breach(format!("{run:?} is launched on {partition}: {wrong}"));

@@ -1,7 +1,7 @@
 //! The controllers of the simulation: moods, and incidents.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::rc::Rc;
 use std::time::Duration;
@@ -71,6 +71,8 @@ pub struct State {
     pub mood: Cell<Mood>,
     /// The serial numbers of partitions that a fault took away.
     lost: RefCell<BTreeSet<u32>>,
+    /// The last user of partitions since their create or reset, by serial number.
+    users: RefCell<BTreeMap<u32, u32>>,
 }
 
 /// Creates a controller with a Pod of this many IPUs.
@@ -91,6 +93,11 @@ impl Machine {
     /// Whether a fault took this partition away.
     pub fn has_lost(&self, tag: Tag) -> bool {
         self.state.lost.borrow().contains(&tag.serial)
+    }
+
+    /// Notes the user of a partition. Returns another one who has used it since its reset.
+    pub fn used_by(&self, tag: Tag, user: u32) -> Option<u32> {
+        self.state.users.borrow_mut().insert(tag.serial, user).filter(|before| *before != user)
     }
 
     /// All IPUs that two partitions had at once at any time.
@@ -176,8 +183,15 @@ impl Network for Rc<Slurmctld> {
     }
 
     fn about_to_remove(&self, machine: &Machine, partition: &PartitionId) -> bool {
-        Slurmctld::about_to_remove(self, machine, partition);
+        self.about_to_change("remove", machine, partition);
         machine.state.mood.get() != Mood::RemovesNothing
+    }
+
+    fn about_to_reset(&self, machine: &Machine, partition: &PartitionId) {
+        self.about_to_change("reset", machine, partition);
+        if let Some(tag) = machine.tag(partition.as_str()) {
+            machine.state.users.borrow_mut().remove(&tag.serial);
+        }
     }
 
     fn shown(&self, machine: &Machine, state: PartitionState) -> PartitionState {

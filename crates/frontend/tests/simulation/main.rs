@@ -79,10 +79,11 @@ fn nothing_leaks_whatever_dies() {
     let outcomes = outcomes.into_inner().unwrap();
     let sum = |of: fn(&Counts) -> u64| outcomes.iter().map(|outcome| of(&outcome.counts)).sum::<u64>();
     println!(
-        "{SEEDS} seeds: {} events, {} launched, {} of them at once, {} kept, {} not made, {} s of virtual time, last trace after {:?}; {:.1} s",
+        "{SEEDS} seeds: {} events, {} launched, {} of them at once, {} reused, {} kept, {} not made, {} s of virtual time, last trace after {:?}; {:.1} s",
         sum(|counts| counts.events),
         sum(|counts| counts.launched),
         sum(|counts| counts.at_once),
+        sum(|counts| counts.reused),
         sum(|counts| counts.kept),
         sum(|counts| counts.failed),
         outcomes.iter().map(|outcome| outcome.virtual_time.as_secs()).sum::<u64>(),
@@ -90,6 +91,7 @@ fn nothing_leaks_whatever_dies() {
         began.elapsed().as_secs_f64(),
     );
     assert!(sum(|counts| counts.events) >= EVENTS, "too few events to say anything");
+    assert!(sum(|counts| counts.reused) >= 10 * SEEDS, "too few partitions were reused");
     assert!(sum(|counts| counts.kept) >= SEEDS, "too few partitions stayed after their jobs");
 }
 

@@ -38,6 +38,8 @@ pub struct Schedule {
     pub placement: Placement,
     /// Whether partitions are made while their jobs still wait (Prepare).
     pub prepares: bool,
+    /// ReuseReset, if partitions stay idle after their jobs (KeepIdle).
+    pub reuse_reset: Option<&'static str>,
     /// In the order of their times.
     pub faults: Vec<Fault>,
 }
@@ -51,7 +53,9 @@ impl Schedule {
         let placement = if explicit { Placement::Explicit } else { Placement::Controller };
         let faults = faults_of(&mut random);
         let prepares = random.random_bool(0.5);
-        Self { seed, jobs: JOBS, pause: PAUSE, most_jobs: 60, depth: 12, models, placement, prepares, faults }
+        let reuse_reset = *[None, Some("always"), Some("other-users")].choose(&mut random).unwrap();
+        let (jobs, pause, most_jobs, depth) = (JOBS, PAUSE, 60, 12);
+        Self { seed, jobs, pause, most_jobs, depth, models, placement, prepares, reuse_reset, faults }
     }
 
     /// A schedule whose faults begin while a queue of many jobs is worked off, and never end. Each fault has
@@ -67,6 +71,7 @@ impl Schedule {
             models: vec![("pod64", 64), ("pod16", 16)],
             placement: Placement::Controller,
             prepares: seed.is_multiple_of(2),
+            reuse_reset: seed.is_multiple_of(3).then_some("always"),
             faults: faults.iter().map(fault).collect(),
         }
     }

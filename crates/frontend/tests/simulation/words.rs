@@ -28,6 +28,15 @@ pub fn of_event(event: &Event) -> String {
 pub fn of_action(action: &Action) -> String {
     match action {
         Action::Driver(DriverAction::Create(claim)) => format!("Create {}", claim.partition),
+        Action::Driver(DriverAction::CreateAfter(claim, before)) => {
+            format!("Create {} after {before:?}", claim.partition)
+        }
+        Action::Driver(DriverAction::Reuse { claim, reset }) => {
+            format!("Reuse {}{}", of_claim(claim), if *reset { ", reset" } else { "" })
+        }
+        Action::Driver(DriverAction::MakeIdle { claim, reset }) => {
+            format!("MakeIdle {}{}", claim.partition, if *reset { ", reset" } else { "" })
+        }
         Action::Driver(DriverAction::Keep(claim, until)) => {
             format!("Keep {} until {}", claim.partition, until.0)
         }

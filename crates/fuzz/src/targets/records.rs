@@ -72,8 +72,8 @@ impl slurm::Job for View<'_> {
         some -> Option<String>: account licenses;
         is -> bool: is_in_reservation nodes_done is_batch is_awaited is_backfill_test is_tried_by_backfill;
         is -> bool: is_test_of_now is_unsplit_array is_at_array_limit is_being_preempted is_pending is_running is_suspended;
-        is -> bool: is_configuring is_completing has_ended has_failed may_be_requeued waits_in_line;
-        is -> bool: takes_whole_nodes gets_all_gres ipus_are_counted has_lost_count;
+        is -> bool: is_configuring is_completing has_ended has_failed has_lost_node may_be_requeued;
+        is -> bool: waits_in_line takes_whole_nodes gets_all_gres ipus_are_counted has_lost_count;
     }
 
     fn id(self) -> u32 {

@@ -37,6 +37,7 @@ fn listed(Listing { ipus, faulty, partitions }: Listing) {
         placement: Placement::Controller,
         reconcile_interval: Duration::ZERO,
         largest: 256,
+        idle: ledger::IdleRules::default(),
         trouble: None,
         prefix: "slurm".into(),
     };

@@ -10,7 +10,7 @@ mod preempt;
 mod timeline;
 
 pub(crate) use block_times::NEVER;
-pub(crate) use preempt::AfterPreemption;
+pub(crate) use preempt::{AfterPreemption, fewest_for};
 pub(crate) use timeline::{Ipus, Timeline};
 
 use std::time::Duration;

@@ -18,6 +18,17 @@ pub(crate) enum AfterPreemption {
     Stays,
 }
 
+/// The fewest candidates whose IPUs, together with the free ones, hold a partition of this size on a Pod without
+/// plans. Of equally many, the candidates with the lowest numbers.
+pub(crate) fn fewest_for(
+    ipus: u32,
+    domain_size: IpuCount,
+    after: &[AfterPreemption],
+    size: IpuCount,
+) -> Option<Vec<usize>> {
+    fewest(&Timeline::new(ipus, domain_size, []), after, size, 0)
+}
+
 /// The fewest candidates whose IPUs, together with the free ones, hold a partition of this size beside the
 /// slots of the `above` plans of highest rank. Of equally many, the candidates with the lowest numbers.
 pub(super) fn fewest(

@@ -38,7 +38,8 @@ impl Pod {
         self.drained_and_free = match self.drained.is_empty() {
             true => 0,
             false => {
-                let undrained = self.occupied(|who| (!who.is_drain()).then_some(()), |(), _| {});
+                let undrained =
+                    self.occupied(|who| (!who.is_drain() && who.idle().is_none()).then_some(()), |(), _| {});
                 undrained.free().saturating_sub(self.free_blocks.free())
             }
         };

@@ -26,6 +26,12 @@ impl Occupant {
         matches!(self, Self::Claim(other, _) if *other == serial)
     }
 
+    /// The claim of an idle partition.
+    pub(crate) fn idle(&self) -> Option<Serial> {
+        let (Self::Partition(holder) | Self::Claim(_, holder)) = self else { return None };
+        holder.idle()
+    }
+
     pub(crate) fn is_drain(&self) -> bool {
         matches!(self, Self::Drained(_))
     }
@@ -40,20 +46,22 @@ impl Pod {
             Occupant::Drained(until) => IpuHolder::Drained(until),
             Occupant::Nobody => IpuHolder::Unknown,
         };
-        self.occupied(|who| Some(holder(who)), |holder, ipus| held.push((ipus, holder)));
+        let is_held = |who: Occupant| who.idle().is_none().then(|| holder(who));
+        self.occupied(is_held, |holder, ipus| held.push((ipus, holder)));
         IpuHolders::new(self.hardware.ipus, self.domain_size, held)
     }
 
     /// The free blocks, counted anew.
     pub(crate) fn counted(&self) -> FreeBlocks {
-        self.occupied(|_| Some(()), |(), _| {})
+        self.occupied(|who| who.idle().is_none().then_some(()), |(), _| {})
     }
 
     /// Whether a claim fits beside the other occupants that stay. None if the listing shows its partition.
     pub(crate) fn has_room(&self, serial: Serial, stays: impl Fn(Occupant) -> bool) -> Option<bool> {
         let claim = self.unplaced.get(&serial)?;
         // A drain is no reason to give up a create under way.
-        let stays = |who: Occupant| !who.is_claim(serial) && !who.is_drain() && stays(who);
+        let stays =
+            |who: Occupant| !who.is_claim(serial) && !who.is_drain() && who.idle().is_none() && stays(who);
         if claim.ipus.is_empty() {
             let free = self.occupied(|who| stays(who).then_some(()), |(), _| {});
             return Some(free.first_for(claim.size).is_some());

@@ -1,21 +1,28 @@
 //! Events of Slurm, driver and controller in any order: every gate is opened, and each answer that a claim
-//! waits for comes.
+//! waits for comes. Partitions stay idle, or none does. A run is written like its partition.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-use crate::script::{Scripted, asks, drain, empty_pod, event_of, id, listing, pod, run_of, scope, seen};
-use ledger::{Awaits, ClaimView, Event, ModelFacts};
+use crate::script::{
+    Scripted, asks, drain, empty_pod, event_of, id, listing, pod, run_of, scope, seen, wish,
+};
+use ledger::{Awaits, ClaimView, Event, IdleRules, ModelFacts};
 use proptest::prelude::*;
+use vipu_types::Shape;
 
 const JOBS: std::ops::Range<u32> = 1..6;
 
 /// A ledger, and the state of its surroundings. Runs and actions are written as in scripts.
 struct Outside {
     scripted: Scripted,
+    idle: IdleRules,
     /// Actions without an answer yet.
     under_way: Vec<String>,
     /// Begun runs that Slurm has not ended.
     alive: BTreeSet<String>,
+    /// The job that has each partition, unless it is the one in the partition's id.
+    jobs: BTreeMap<String, u32>,
     /// The number of times that the launch gate and the completion gate of each run are raised.
     gates: BTreeMap<String, [i32; 2]>,
 }
@@ -35,6 +42,8 @@ impl Outside {
                     let at = self.under_way.iter().position(|it| *it == create).unwrap();
                     self.under_way[at] = format!("give-up {}", words[1]);
                 }
+                "reuse" | "reset" => self.under_way.push(format!("create {}", words[1])),
+                "idle" | "idle-reset" => self.under_way.push(format!("idle {}", words[1])),
                 "remove" => assert!(!self.is_being_made(words[1]), "{action} overtakes its create"),
                 _ => {}
             }
@@ -53,7 +62,8 @@ impl Outside {
                 Awaits::Nodes => comes("await-nodes"),
                 Awaits::Removal => comes("remove"),
                 Awaits::JobEnd => self.alive.contains(run),
-                Awaits::JobStart | Awaits::KeepEnd => !self.alive.contains(run),
+                Awaits::Idle => comes("idle"),
+                Awaits::JobStart | Awaits::KeepEnd | Awaits::Reuse => !self.alive.contains(run),
             };
             assert!(is_right, "nothing comes for {run}, {:?}: {:?}", view.phase, self.under_way);
         }
@@ -69,16 +79,25 @@ impl Outside {
         let prepared = ledger.preparation(job).filter(|it| it.ready.is_some() && what == "begin");
         let may =
             asks(&self.scripted, "pod64", 16) == "fits" && (what == "begin" || ledger.may_prepare(now, job));
+        let (wish, pod) = (wish(job, 16, 60), id("pod64", "vipu"));
+        let idle = || ledger.idle_for(&wish, &pod.controller, 1000, Shape::default());
+        let idle = may.then(idle).flatten();
         let new = may.then(|| ledger.new_id(now, &id("pod64", "vipu").model, job, restart)).flatten();
-        let Some(partition) = prepared.map(|it| it.claim.partition).or(new) else { return };
+        let restart = prepared.as_ref().map_or(restart, |it| it.claim.run.restart);
+        let known = prepared.map(|it| it.claim.partition).or(idle);
+        let is_known = known.is_some();
+        let Some(partition) = known.or(new) else { return };
         let run = partition.as_str().trim_start_matches("slurm_").to_owned();
-        self.alive.retain(|other| job_of(other) != job);
+        let jobs = &self.jobs;
+        self.alive.retain(|other| job_of(jobs, other) != job);
+        self.jobs.insert(run.clone(), job);
         let gates = self.gates.entry(run.clone()).or_default();
         if what == "begin" {
             gates[0] += 1;
             self.alive.insert(run.clone());
         }
-        self.play(&format!("{what} {run}"));
+        let of_job = if is_known { format!("{job}r{restart}") } else { run.clone() };
+        self.play(&format!("{what} {of_job} on {run}"));
         // Slurm takes the launch gate back if the partition is already there.
         if what == "begin" && self.scripted.ledger.is_launched(job) {
             self.gates.entry(run).and_modify(|gates| gates[0] -= 1);
@@ -112,12 +131,14 @@ impl Outside {
             "fail" | "back" if is_alive => "fini",
             "keep" => "recorded",
             "await-nodes" => "nodes-done",
+            "idle" if pick.is_multiple_of(4) => "not-idle",
+            "idle" => "idle",
             "remove" => "gone",
             _ => "vanished",
         };
         self.under_way.remove(at);
         match answer {
-            "fini" => self.end("fini", job_of(&run), pick.is_multiple_of(2)),
+            "fini" => self.end("fini", job_of(&self.jobs, &run), pick.is_multiple_of(2)),
             answer => self.play(&format!("{answer} {run}")),
         }
     }
@@ -160,11 +181,15 @@ impl Outside {
             16 => self.each("overdue", |it| it.claim.run.job == job),
             17 => {
                 let trouble = is_even.then(|| "vipu.conf: no ApiHost".to_owned());
-                self.tell(Event::Models(vec![ModelFacts { trouble, ..pod("pod64") }]));
+                self.tell(Event::Models(vec![ModelFacts {
+                    trouble,
+                    idle: self.idle.clone(),
+                    ..pod("pod64")
+                }]));
             }
             18 => self.play("away 1"),
             // Slurm loses a run that it has not launched, without an event.
-            19 => self.alive.retain(|run| job_of(run) != job || self.gates[run][0] == 0),
+            19 => self.alive.retain(|run| job_of(&self.jobs, run) != job || self.gates[run][0] == 0),
             20 if is_even => self.tell(drain("pod64", None)),
             20 => self.tell(Event::Resume(scope("pod64", None))),
             21..26 => self.list(pick),
@@ -174,6 +199,8 @@ impl Outside {
 
     /// Ends all jobs, and answers all actions under way.
     fn wind_up(&mut self) {
+        self.idle = IdleRules::default();
+        self.tell(Event::Models(vec![pod("pod64")]));
         for round in 0..2000 {
             if self.scripted.ledger.view().claims.is_empty() {
                 return;
@@ -187,17 +214,20 @@ impl Outside {
     }
 }
 
-fn job_of(run: &str) -> u32 {
-    run.split(['r', 'p']).next().unwrap().parse().unwrap()
+fn job_of(jobs: &BTreeMap<String, u32>, run: &str) -> u32 {
+    jobs.get(run).copied().unwrap_or_else(|| run.split(['r', 'p']).next().unwrap().parse().unwrap())
 }
 
 proptest! {
     #[test]
     fn nothing_leaks_and_every_gate_is_opened_once(
         steps in prop::collection::vec((0..52_u32, JOBS, any::<u32>()), 0..300),
+        keep in 0..2_u64,
     ) {
-        let (under_way, alive, gates) = Default::default();
-        let mut outside = Outside { scripted: empty_pod(), under_way, alive, gates };
+        let (under_way, alive, jobs, gates) = Default::default();
+        let idle = IdleRules { keep: Duration::from_secs(keep * 60), ..IdleRules::default() };
+        let mut outside = Outside { scripted: empty_pod(), idle: idle.clone(), under_way, alive, jobs, gates };
+        outside.tell(Event::Models(vec![ModelFacts { idle, ..pod("pod64") }]));
         steps.into_iter().for_each(|step| outside.step(step));
         outside.wind_up();
         outside.tell(Event::Resume(scope("pod64", None)));

@@ -6,6 +6,7 @@ mod controllers;
 mod cost;
 mod drains;
 mod forecast;
+mod idle;
 mod keeps;
 mod lifecycle;
 mod line;

@@ -8,8 +8,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use ledger::{
-    Action, AdoptedAs, Claim, Drain, DrainScope, DriverAction, Ending, Event, HostAction, KnownJobs, Ledger,
-    Millis, ModelFacts, Place, Placement, Rank, Seconds, SeenPartition, Wish, span,
+    Action, AdoptedAs, Claim, Drain, DrainScope, DriverAction, Ending, Event, HostAction, IdleRules,
+    KnownJobs, Ledger, Millis, ModelFacts, Place, Placement, Rank, ReuseReset, Seconds, SeenPartition, Wish,
+    span,
 };
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
 
@@ -72,8 +73,17 @@ pub fn pod(model: &str) -> ModelFacts {
         placement: Placement::Controller,
         reconcile_interval: Duration::from_secs(30),
         largest: 64,
+        idle: ledger::IdleRules::default(),
         trouble: None,
     }
+}
+
+/// Returns a Pod64 whose controller answered, and whose partitions stay idle for 1,000 s. `most` is KeepIdleMax.
+pub fn idle_pod(reset: ReuseReset, most: Option<u32>) -> Scripted {
+    let mut scripted = empty_pod();
+    let idle = IdleRules { keep: Duration::from_secs(1000), most, reset, settings: 0 };
+    scripted.tell(Event::Models(vec![ModelFacts { idle, ..pod("pod64") }]));
+    scripted
 }
 
 /// Returns the Pod of the model's controller on this host.
@@ -180,7 +190,18 @@ pub fn earliest(scripted: &mut Scripted, ipus: u64, ends: &[(u32, i64)]) -> Opti
 
 pub fn event_of(text: &str) -> Event {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let (what, run) = (words[0], claim(words[1]));
+    let (what, mut run) = (words[0], claim(words[1]));
+    if words.contains(&"later") {
+        run.run.start += 1;
+    }
+    for pair in words[2..].windows(2) {
+        match pair {
+            ["on", other] => run.partition = claim(other).partition,
+            ["of", size] => run.size = IpuCount::new(size.parse().unwrap()).unwrap(),
+            ["as", user] => run.user = user.parse().unwrap(),
+            _ => {}
+        }
+    }
     let ending = if words.get(2) == Some(&"held") { Ending::Held } else { Ending::Unheld };
     match what {
         "prepare" => {
@@ -205,8 +226,11 @@ pub fn event_of(text: &str) -> Event {
         "cancelled" => Event::CreateCancelled(run.partition),
         "launched" => Event::Launched(run.partition),
         "vanished" => Event::RunVanished(run.partition),
+        "nodes-unknown" => Event::NodesUnknown(run.partition),
         "nodes-done" => Event::NodesDone(run.partition),
         "away" => Event::Unreachable { pod: run.pod(), reason: "connection refused".into() },
+        "idle" => Event::Idle(run.partition),
+        "not-idle" => Event::NotIdle(run.partition),
         "overdue" => Event::Overdue(run.partition),
         "gone" => Event::Gone(run.partition),
         other => panic!("no event '{other}'"),
@@ -238,6 +262,19 @@ fn short(action: &Action) -> String {
     use Action::{Driver, Host};
     match action {
         Driver(DriverAction::Create(claim)) => format!("create {}", run_of(claim)),
+        Driver(DriverAction::CreateAfter(claim, before)) => {
+            let before: Vec<_> = before.iter().map(run).collect();
+            format!("create {} after {}", run_of(claim), before.join(" "))
+        }
+        Driver(DriverAction::Reuse { claim, reset: false }) => {
+            format!("reuse {} for {}", run_of(claim), claim.run.job)
+        }
+        Driver(DriverAction::Reuse { claim, reset: true }) => {
+            format!("reset {} for {}", run_of(claim), claim.run.job)
+        }
+        Driver(DriverAction::MakeIdle { claim, reset }) => {
+            format!("{} {}", if *reset { "idle-reset" } else { "idle" }, run_of(claim))
+        }
         Driver(DriverAction::CancelCreate(id)) => format!("cancel {}", run(id)),
         Driver(DriverAction::Remove(claim)) => format!("remove {}", run_of(claim)),
         Driver(DriverAction::Bind(claim)) => format!("bind {}", run_of(claim)),

@@ -87,7 +87,9 @@ fn column(view: &View<'_>, at: i64, hours: u16) -> usize {
 fn held<'a>(view: &View<'_>, drawn: &Drawn<'a>, hours: u16) -> Bar<'a> {
     let Drawn { partition, mark, tone, chosen } = drawn;
     let (end, words) = match (partition.state, partition.ends) {
-        (State::Failed | State::Ending | State::Removing, _) => (1, partition.state.name().to_owned()),
+        (State::Failed | State::Ending | State::Resetting | State::Removing, _) => {
+            (1, partition.state.name().to_owned())
+        }
         (_, Some(at)) => (column(view, at, hours).max(1), format!("until {}", clock(view, at))),
         (_, None) => (COLUMNS, "end unknown".to_owned()),
     };

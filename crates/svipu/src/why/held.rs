@@ -50,6 +50,8 @@ pub(super) fn answer(view: &View<'_>, partition: &Partition) -> Answer {
         State::Ending => format!(
             "has ended {ago} ago. Its partition is removed when the job's nodes have finished their work for it."
         ),
+        State::Resetting => format!("has ended. Its partition has been in reset for {ago}."),
+        State::Idle => format!("has ended {ago} ago. Its partition is idle."),
         State::Removing => format!("has ended. Its partition has been in removal for {ago}."),
     };
     Answer {

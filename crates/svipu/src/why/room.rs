@@ -91,7 +91,10 @@ pub(super) fn planned_block(waiting: &Waiting<'_>) -> Vec<Sentence> {
     };
     let block: BTreeSet<_> = start.places.iter().copied().collect();
     let common = |places: &[Place]| places.iter().filter(|place| block.contains(place)).count();
-    let here = |entry: &&Partition| entry.model == waiting.model.name && entry.controller == start.controller;
+    let here = |entry: &&Partition| {
+        let is_free = entry.state == State::Idle;
+        !is_free && entry.model == waiting.model.name && entry.controller == start.controller
+    };
     let partitions = waiting.view.all.partitions.iter().filter(here);
     let mut holders: Vec<_> = partitions
         .filter(|entry| common(&entry.places) > 0)
@@ -121,7 +124,9 @@ fn holder(waiting: &Waiting<'_>, entry: &Partition, count: usize) -> Sentence {
     let owner = capital(&waiting.view.owner(entry.job.as_ref()));
     let until = match (entry.state, entry.ends) {
         (State::Kept, Some(at)) => format!(", kept after its failure until {}", waiting.view.time(at)),
-        (State::Ending | State::Removing | State::Failed, _) => ", about to be removed".to_owned(),
+        (State::Ending | State::Resetting | State::Removing | State::Failed, _) => {
+            ", about to be removed".to_owned()
+        }
         (_, Some(at)) => format!(", until {} at the latest", waiting.view.time(at)),
         (_, None) if entry.unlimited => ": it has no time limit, so its end is unknown".to_owned(),
         (_, None) => ", and its end is unknown".to_owned(),

@@ -95,6 +95,7 @@ pub(crate) fn pod64() -> Status {
     let ipus = Ipus {
         total: 64,
         free: 14,
+        idle: 0,
         used: 24,
         prepared: 4,
         kept: 8,

@@ -232,6 +232,12 @@ impl Slurmctld {
                 let what = format!("{:?} pays for what all share: {why}", claim.run);
                 self.cluster.check.breach(what);
             }
+            Action::Driver(DriverAction::Reuse { claim, .. }) if self.in_charge.get() => {
+                self.cluster.counts.borrow_mut().reused += 1;
+                if let Some(machine) = self.cluster.machine(&claim.controller) {
+                    machine.hand_over(&claim.partition, Maker::Us(claim.run));
+                }
+            }
             Action::Driver(DriverAction::Keep(..)) => self.cluster.counts.borrow_mut().kept += 1,
             _ => {}
         }
@@ -249,17 +255,17 @@ impl Slurmctld {
         run
     }
 
-    /// Checks that a partition which a call of this slurmctld removes has no owner. The slurmctld may have
-    /// ended by then.
-    pub fn about_to_remove(&self, machine: &Machine, partition: &PartitionId) {
-        self.cluster.note(format!("[{}] call remove {partition}", self.term));
+    /// Checks that a partition which a call of this slurmctld removes or resets has no owner. The slurmctld may
+    /// have ended by then.
+    pub fn about_to_change(&self, what: &str, machine: &Machine, partition: &PartitionId) {
+        self.cluster.note(format!("[{}] call {what} {partition}", self.term));
         let Some(tag) = machine.tag(partition.as_str()) else { return };
         match tag.maker {
-            Maker::Others => self.cluster.check.breach(format!("{partition} is removed, which others made")),
+            Maker::Others => self.cluster.check.breach(format!("{what} of {partition}, which others made")),
             Maker::Us(run) => {
                 let runs = |job: &Job| job.has(partition, run) && job.state == State::Running;
                 if self.in_charge.get() && self.cluster.slurm.borrow().jobs.get(&run.job).is_some_and(runs) {
-                    self.cluster.check.breach(format!("{partition} is removed under {run:?}, which runs"));
+                    self.cluster.check.breach(format!("{what} of {partition} under {run:?}, which runs"));
                 }
             }
         }

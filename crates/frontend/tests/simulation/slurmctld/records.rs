@@ -83,6 +83,7 @@ impl slurm::Job for JobView<'_> {
         is_configuring: bool = |job| job.state == State::Configuring;
         is_completing: bool = |job| matches!(job.state, State::Completing(_));
         has_ended: bool = |job| job.state == State::Completing(Next::Over);
+        has_lost_node: bool = |_| false;
         waits_in_line: bool = |job| job.state == State::Pending;
         takes_whole_nodes: bool = |_| false;
         gets_all_gres: bool = |_| false;

@@ -1,0 +1,98 @@
+//! The end of a run whose partition stays idle: files deleted, partition reset, for the next job.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use ledger::Claim;
+use tokio::time::{Instant, sleep, timeout};
+use vipu_types::PartitionId;
+
+use crate::pauses::poll_pause;
+use crate::pod_in_use::PodInUse;
+use crate::remove::delete_files;
+use crate::resource::SLOW;
+use crate::shared_state::SharedState;
+use crate::tracked::Tracked;
+use crate::{Controller, Environment, PartitionState};
+
+/// The longest time between the answer to a reset and its visible begin. A partition that is active until
+/// then has been reset already.
+const LATEST_BEGIN: Duration = Duration::from_secs(1);
+
+/// Makes a partition without a run ready for the next job. Returns whether that succeeded. The journal needs
+/// no entry: a later slurmctld finds a partition without a run, and removes it.
+pub(crate) async fn make_idle<W: Environment>(
+    shared: Rc<SharedState<W>>,
+    tracked: Rc<Tracked>,
+    claim: Claim,
+    reset: bool,
+) -> bool {
+    let _turn = tracked.turn.lock().await;
+    let began = Instant::now();
+    let (run, partition) = (claim.run, &claim.partition);
+    match made_idle(&shared, &tracked, &claim, reset).await {
+        Ok(()) => {
+            let reset = if reset { ", reset" } else { "" };
+            let seconds = began.elapsed().as_secs_f64();
+            tracing::info!("{run}: partition {partition} stays idle{reset} after {seconds:.3} s");
+            true
+        }
+        Err(why) => {
+            tracing::warn!("{run}: partition {partition} is removed and does not stay idle: {why}");
+            false
+        }
+    }
+}
+
+async fn made_idle<W: Environment>(
+    shared: &Rc<SharedState<W>>,
+    tracked: &Rc<Tracked>,
+    claim: &Claim,
+    reset: bool,
+) -> Result<(), String> {
+    if !tracked.is_reusable() {
+        return Err("a call that was sent for it before may still take effect".into());
+    }
+    let pod = shared.pod(&tracked.at_home(claim))?;
+    let deleted = timeout(SLOW, delete_files(shared, tracked, claim, None)).await;
+    deleted.map_err(|_| "its IPUoF files could not be deleted yet")?.map_err(|trouble| trouble.words)?;
+    failpoints::hold!("idle_without_files");
+    if reset {
+        shared.confirm().await.map_err(|error| error.to_string())?;
+        let limit = pod.settings.create_timeout;
+        let in_time = timeout(limit, reset_to_active(&pod, &claim.partition)).await;
+        return in_time.unwrap_or_else(|_| Err(format!("its reset took more than {} s", limit.as_secs())));
+    }
+    match pod.status(&claim.partition).await.map_err(|error| error.message)? {
+        PartitionState::Active => Ok(()),
+        state => Err(format!("its controller shows it as {state:?}")),
+    }
+}
+
+/// Resets a partition and waits until it is active again.
+///
+/// # Errors
+/// If it is not reset, with a text for people.
+pub(crate) async fn reset_to_active<C: Controller>(
+    pod: &PodInUse<C>,
+    partition: &PartitionId,
+) -> Result<(), String> {
+    pod.controller.reset(partition).await.map_err(|error| error.message)?;
+    failpoints::hold!("reset_acknowledged");
+    let (controller, began) = (&pod.controller, Instant::now());
+    let mut is_under_way = false;
+    loop {
+        match pod.status(partition).await.map_err(|error| error.message)? {
+            PartitionState::Pending | PartitionState::Resetting => is_under_way = true,
+            PartitionState::Active if is_under_way || began.elapsed() >= LATEST_BEGIN => return Ok(()),
+            PartitionState::Active => {}
+            PartitionState::Failed(words) => {
+                return Err(format!("controller {}: its reset failed: {words}", controller.name()));
+            }
+            PartitionState::Absent | PartitionState::Removing | PartitionState::Removed => {
+                return Err(format!("controller {}: somebody has removed it", controller.name()));
+            }
+        }
+        sleep(poll_pause(began.elapsed(), None)).await;
+    }
+}

@@ -1,0 +1,249 @@
+//! Partitions that stay idle after the end of their job, and are given to another job.
+//!
+//! An idle partition stands in nobody's way: its IPUs count as free, and it is removed as soon as another
+//! partition needs them.
+
+use std::collections::HashMap;
+
+use vipu_types::{ControllerName, ModelName, PartitionId, Place, PodId, Shape};
+
+use crate::claim::Serial;
+use crate::claim_record::Record;
+use crate::free_times::{AfterPreemption, fewest_for};
+use crate::lifecycle::Signal;
+use crate::pod::Pod;
+use crate::{Action, AdoptedAs, Claim, DriverAction, HostAction, Ledger, Millis, Phase, ReuseReset, Wish};
+
+impl Record {
+    /// Whether the partition is idle and serves this claim.
+    fn serves(&self, claim: &Claim) -> bool {
+        let Claim { model, controller, size, shape, .. } = &self.claim;
+        matches!(self.phase, Phase::Idle { .. })
+            && (model, controller, *size, *shape)
+                == (&claim.model, &claim.controller, claim.size, claim.shape)
+    }
+
+    /// Whether this idle partition has to be reset before it is given to this user.
+    fn needs_reset_for(&self, user: u32) -> bool {
+        self.phase != Phase::Idle { is_reset: true } && self.claim.user != user
+    }
+}
+
+impl Ledger {
+    /// An idle partition for a job of this user, on the controller that was chosen for the job. One that needs
+    /// no reset comes first, then the one that became idle last.
+    pub fn idle_for(
+        &self,
+        wish: &Wish,
+        controller: &ControllerName,
+        user: u32,
+        shape: Shape,
+    ) -> Option<PartitionId> {
+        let model = &wish.model;
+        if self.is_explicit(model) && !self.line.nobody_before(wish) {
+            // The places that were chosen for the job delay no other job. Those of an idle partition might.
+            return None;
+        }
+        let pod = PodId { model: model.clone(), controller: controller.clone() };
+        let serving = self.idle_on(&pod).filter(|(_, record)| {
+            let Claim { size, shape: made, .. } = &record.claim;
+            (*size, *made) == (wish.size, shape) && record.health.is_good()
+        });
+        let best = serving.max_by_key(|(_, record)| (!record.needs_reset_for(user), record.since));
+        best.map(|(_, record)| record.claim.partition.clone())
+    }
+
+    /// Adds a claim whose partition the controller is asked for, unless an idle partition has its id: then the
+    /// claim gets that one.
+    pub(crate) fn ask_for(&mut self, now: Millis, claim: Claim, phase: Phase, todo: &mut Vec<Action>) {
+        let Some((serial, record)) = self.claims.holder(&claim.partition) else {
+            let before = self.make_room(now, &claim, todo);
+            self.add(now, claim.clone(), phase);
+            todo.push(Action::Driver(match before.is_empty() {
+                true => DriverAction::Create(claim),
+                false => DriverAction::CreateAfter(claim, before),
+            }));
+            return;
+        };
+        if record.serves(&claim) {
+            let reset = record.needs_reset_for(claim.user);
+            self.claims.remove(now, serial);
+            if let Some(pod) = self.pods.get_mut(&claim.pod()) {
+                pod.forget(serial);
+            }
+            self.add(now, claim.clone(), phase);
+            self.claims.is_reused(&claim.partition);
+            todo.push(Action::Driver(DriverAction::Reuse { claim, reset }));
+        }
+    }
+
+    /// Whether an adopted run has the partition of its claim. An earlier slurmctld can have given the partition of
+    /// a job that was COMPLETING to another job just before it ended: then the job that began later has it.
+    pub(crate) fn gets_its_partition(
+        &mut self,
+        now: Millis,
+        claim: &Claim,
+        found: AdoptedAs,
+        todo: &mut Vec<Action>,
+    ) -> bool {
+        let Some((serial, holder)) = self.claims.holder(&claim.partition) else { return true };
+        if holder.claim.run.job == claim.run.job {
+            return false;
+        }
+        let complete = |claim: &Claim| {
+            Action::Host(HostAction::OpenCompletion { claim: claim.clone(), launch_raised: false })
+        };
+        if holder.claim.run.start >= claim.run.start {
+            todo.extend((found == AdoptedAs::Ending).then(|| complete(claim)));
+            return false;
+        }
+        todo.extend(holder.phase.completion_raised().then(|| complete(&holder.claim)));
+        self.claims.remove(now, serial);
+        if let Some(pod) = self.pods.get_mut(&claim.pod()) {
+            pod.forget(serial);
+        }
+        true
+    }
+
+    /// Whether the partition of an ended run may stay idle, and whether it is reset for that. None if it is
+    /// removed.
+    pub(crate) fn stays_idle(&self, serial: Serial) -> Option<bool> {
+        let record = self.claims.get(serial)?;
+        let Claim { model, size, .. } = &record.claim;
+        let rules = &self.models.get(model)?.facts().idle;
+        let pod = self.pods.get(&record.claim.pod())?;
+        let fits = rules.most.is_none_or(|most| size.get() <= most);
+        // A job that waits for another size would wait for the removal, too.
+        let first = self.line.first(model);
+        let is_wanted = first.is_none_or(|wish| wish.size == *size);
+        let may_stay = !rules.keep.is_zero()
+            && fits
+            && is_wanted
+            && record.was_up
+            && !record.is_outdated
+            && record.health.is_good()
+            && pod.is_reached()
+            && !pod.drains_claim(&record.claim);
+        may_stay.then_some(rules.reset == ReuseReset::Always)
+    }
+
+    /// Removes a partition that has just become idle, if the settings have changed meanwhile. Removes the oldest
+    /// idle partitions of its Pod until no more than KeepIdleMax IPUs are idle.
+    pub(crate) fn limit_idle(&mut self, now: Millis, new: &PartitionId, todo: &mut Vec<Action>) {
+        let Some((_, record)) = self.claims.holder(new) else { return };
+        let id = record.claim.pod();
+        self.end_idle(now, &id, todo, |record| record.is_outdated);
+        let most = self.models.get(&id.model).and_then(|model| model.facts().idle.most);
+        let Some(most) = most else { return };
+        let mut idle = self.idle_ipus(&id);
+        let by_age: Vec<_> =
+            self.idle_by_age(&id).map(|(serial, record)| (serial, record.claim.size)).collect();
+        for (serial, size) in by_age {
+            if idle <= most {
+                break;
+            }
+            idle -= size.get();
+            self.signal(now, serial, Signal::IdleOver, todo);
+        }
+    }
+
+    /// Removes the idle partitions of a Pod that meet a condition.
+    pub(crate) fn end_idle(
+        &mut self,
+        now: Millis,
+        id: &PodId,
+        todo: &mut Vec<Action>,
+        is_over: impl Fn(&Record) -> bool,
+    ) {
+        let over: Vec<_> =
+            self.idle_on(id).filter(|(_, record)| is_over(record)).map(|(serial, _)| serial).collect();
+        for serial in over {
+            self.signal(now, serial, Signal::IdleOver, todo);
+        }
+    }
+
+    /// Removes the idle partitions of a Pod that are too old.
+    pub(crate) fn end_old_idle(&mut self, now: Millis, id: &PodId, todo: &mut Vec<Action>) {
+        let keep = self.models.get(&id.model).map(|model| model.facts().idle.keep).unwrap_or_default();
+        let is_old = |record: &Record| u128::from(now.0.saturating_sub(record.since.0)) >= keep.as_millis();
+        self.end_idle(now, id, todo, is_old);
+    }
+
+    /// Removes all idle partitions of a model whose settings change. Those of its jobs will not stay idle.
+    pub(crate) fn end_idle_of_model(&mut self, now: Millis, model: &ModelName, todo: &mut Vec<Action>) {
+        self.claims.outdate(model);
+        for id in self.pods_of(model) {
+            self.end_idle(now, &id, todo, |_| true);
+        }
+    }
+
+    /// Removes the idle partitions of a model on drained IPUs.
+    pub(crate) fn end_drained_idle(&mut self, now: Millis, model: &ModelName, todo: &mut Vec<Action>) {
+        for id in self.pods_of(model) {
+            let Some(pod) = self.pods.get(&id).cloned() else { continue };
+            self.end_idle(now, &id, todo, |record| pod.drains_claim(&record.claim));
+        }
+    }
+
+    fn pods_of(&self, model: &ModelName) -> Vec<PodId> {
+        self.models.get(model).map(|model| model.pods().to_vec()).unwrap_or_default()
+    }
+
+    /// Removes the idle partitions in the way of a new one. Returns those that have to be gone before it is
+    /// asked for.
+    fn make_room(&mut self, now: Millis, claim: &Claim, todo: &mut Vec<Action>) -> Vec<PartitionId> {
+        let in_the_way = self.in_the_way(claim);
+        let ids = in_the_way.iter().filter_map(|serial| self.claims.get(*serial));
+        let ids = ids.map(|record| record.claim.partition.clone()).collect();
+        for serial in in_the_way {
+            self.signal(now, serial, Signal::IdleOver, todo);
+        }
+        ids
+    }
+
+    /// The fewest idle partitions without which there is room for a new one. Of equally many, the oldest.
+    fn in_the_way(&self, claim: &Claim) -> Vec<Serial> {
+        let (id, size) = (claim.pod(), claim.size);
+        let Some(pod) = self.pods.get(&id) else { return vec![] };
+        let idle: Vec<_> = self.idle_by_age(&id).collect();
+        if !claim.ipus.is_empty() {
+            let overlaps = |record: &Record| pod.has_any_of(&record.claim.partition, &claim.ipus);
+            return idle.into_iter().filter(|(_, it)| overlaps(it)).map(|(serial, _)| serial).collect();
+        }
+        if idle.is_empty() {
+            return vec![];
+        }
+        let numbers: HashMap<Serial, usize> = idle.iter().map(|(serial, _)| *serial).zip(0..).collect();
+        let mut after = vec![AfterPreemption::Free; pod.hardware().ipus as usize];
+        let candidate = |serial| numbers.get(&serial).copied().map(AfterPreemption::Candidate);
+        pod.occupied(Some, |who, ipus| {
+            after[ipus].fill(who.idle().and_then(candidate).unwrap_or(AfterPreemption::Stays));
+        });
+        let fewest = fewest_for(pod.hardware().ipus, pod.domain_size(), &after, size);
+        fewest.unwrap_or_default().into_iter().map(|number| idle[number].0).collect()
+    }
+
+    fn idle_on(&self, id: &PodId) -> impl Iterator<Item = (Serial, &Record)> {
+        self.claims.idle().filter(move |(_, record)| record.claim.pod() == *id)
+    }
+
+    /// The idle partitions of a Pod, in the order in which they became idle.
+    fn idle_by_age(&self, id: &PodId) -> impl Iterator<Item = (Serial, &Record)> {
+        let mut idle: Vec<_> = self.idle_on(id).collect();
+        idle.sort_by_key(|(serial, record)| (record.since, *serial));
+        idle.into_iter()
+    }
+
+    /// The IPUs of a controller in idle partitions.
+    pub fn idle_ipus(&self, id: &PodId) -> u32 {
+        self.idle_on(id).map(|(_, record)| record.claim.size.get()).sum()
+    }
+}
+
+impl Pod {
+    /// Whether a partition of the listing has one of these IPUs. One whose places are unknown may have any.
+    fn has_any_of(&self, partition: &PartitionId, ipus: &[Place]) -> bool {
+        let places = self.listed().get(partition).map(|listed| &listed.places);
+        places.is_none_or(|places| places.iter().any(|place| ipus.contains(place)))
+    }
+}

@@ -1,0 +1,117 @@
+//! The job that gets the partition of an earlier one.
+
+use anyhow::{Result, ensure};
+use testbed::{
+    Account, Cluster, JobId,
+    main_job::{SHOW, Shown, partition_name},
+    wait_until,
+};
+
+use vipu_status::{Status, file_names};
+
+use super::{are_idle, keep_no_longer, keeping, made, resets};
+use crate::LIMIT;
+use crate::jobs::{ended, let_go, runs, staying};
+
+/// Runs a job that shows its IPUs, and checks that it had the partition of this job.
+fn gets(cluster: &Cluster, account: &Account, ipus: u32, of: JobId) -> Result<JobId> {
+    let request = format!("--gres=vipu:pod64:{ipus}");
+    let job = cluster.submit(cluster.sbatch_command(SHOW, &[&request])?.account(account))?;
+    ended(cluster, job, "COMPLETED")?;
+    let shown = Shown::parse(&cluster.job_output(job))?;
+    let partition = &shown.environment["SLURM_VIPU_PARTITION"];
+    ensure!(*partition == partition_name(of, 0) && shown.file.devices.len() == ipus as usize, "{shown:?}");
+    Ok(job)
+}
+
+#[test]
+fn reuse_gives_the_partition_to_the_next_job_after_a_reset() -> Result<()> {
+    keeping("always").run(|cluster| {
+        let root = Account::named("root")?;
+        let first = cluster.sbatch(SHOW, &["--gres=vipu:pod64:4"])?;
+        ended(cluster, first, "COMPLETED")?;
+        are_idle(cluster, &[first])?;
+        ensure!(cluster.ipuof_files()?.is_empty(), "{:?}", cluster.ipuof_files()?);
+        gets(cluster, &root, 4, first)?;
+        are_idle(cluster, &[first])?;
+        gets(cluster, &Account::named("daemon")?, 4, first)?;
+        are_idle(cluster, &[first])?;
+        ensure!((made(cluster)?, resets(cluster, &partition_name(first, 0))?) == (1, 3));
+        // Another size is another partition.
+        let small = cluster.sbatch(SHOW, &["--gres=vipu:pod64:2"])?;
+        ended(cluster, small, "COMPLETED")?;
+        are_idle(cluster, &[first, small])?;
+        keep_no_longer(cluster)
+    })
+}
+
+/// The file of a job is readable for its user alone, although the partition was another user's.
+#[test]
+fn reuse_resets_between_two_users_and_hides_the_file() -> Result<()> {
+    keeping("other-users").run(|cluster| {
+        let (one, other) = (Account::named("daemon")?, Account::named("root")?);
+        let submit = |account: &Account| {
+            let script = format!("{SHOW}\nwhile [ ! -e go ]; do sleep 0.2; done");
+            cluster.submit(cluster.sbatch_command(&script, &["--gres=vipu:pod64:4"])?.account(account))
+        };
+        let first = cluster.submit(cluster.sbatch_command(SHOW, &["--gres=vipu:pod64:4"])?.account(&one))?;
+        ended(cluster, first, "COMPLETED")?;
+        are_idle(cluster, &[first])?;
+        gets(cluster, &one, 4, first)?;
+        are_idle(cluster, &[first])?;
+        let partition = partition_name(first, 0);
+        ensure!(resets(cluster, &partition)? == 0);
+        let job = submit(&other)?;
+        runs(cluster, job)?;
+        ensure!(resets(cluster, &partition)? == 1);
+        let output = || Ok(Shown::parse(&cluster.job_output(job)).ok());
+        let shown = testbed::wait_for("the job to show its file", LIMIT, output)?;
+        ensure!(shown.environment["SLURM_VIPU_PARTITION"] == partition, "{shown:?}");
+        let file = &shown.environment["IPUOF_CONFIG_PATH"];
+        let read = cluster.command("cat").args(&[file]).account(&one).output()?;
+        ensure!(read.code != 0 && read.stdout.is_empty(), "{read:?}");
+        crate::let_go(cluster)?;
+        ended(cluster, job, "COMPLETED")?;
+        are_idle(cluster, &[first])?;
+        let read = cluster.command("cat").args(&[file]).output()?;
+        ensure!(read.code != 0, "the file is still there: {read:?}");
+        keep_no_longer(cluster)
+    })
+}
+
+/// A job that is made ready before it has nodes gets an idle partition, too.
+#[test]
+fn reuse_serves_srun() -> Result<()> {
+    keeping("other-users").run(|cluster| {
+        let first = cluster.sbatch(SHOW, &["--gres=vipu:pod64:8"])?;
+        ended(cluster, first, "COMPLETED")?;
+        are_idle(cluster, &[first])?;
+        let srun = cluster.command("srun").args(&["--gres=vipu:pod64:8", "bash", "-c", SHOW]).success()?;
+        let shown = Shown::parse(&srun.stdout)?;
+        ensure!(shown.environment["SLURM_VIPU_PARTITION"] == partition_name(first, 0), "{shown:?}");
+        are_idle(cluster, &[first])?;
+        keep_no_longer(cluster)
+    })
+}
+
+/// The partition of a job that runs is nobody else's.
+#[test]
+fn reuse_leaves_running_jobs_alone() -> Result<()> {
+    keeping("other-users").run(|cluster| {
+        let first = staying(cluster, 4, &[])?;
+        runs(cluster, first)?;
+        let second = cluster.sbatch(SHOW, &["--gres=vipu:pod64:4"])?;
+        ended(cluster, second, "COMPLETED")?;
+        gets(cluster, &Account::named("root")?, 4, second)?;
+        let_go(cluster, first)?;
+        ended(cluster, first, "COMPLETED")?;
+        are_idle(cluster, &[first, second])?;
+        wait_until("svipu to know the idle partitions", LIMIT, || {
+            let text = std::fs::read(cluster.layout().state().join(file_names::WHOLE))?;
+            let status = Status::parse(&text)?;
+            let idle: Vec<_> = status.models[0].pods.iter().map(|pod| pod.ipus.idle).collect();
+            Ok(idle == [8] && status.models[0].pods[0].ipus.free == 64)
+        })?;
+        keep_no_longer(cluster)
+    })
+}
