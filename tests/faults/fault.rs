@@ -98,7 +98,7 @@ impl Fault {
             (Self::Refused | Self::Hung | Self::Garbage | Self::ReplyLost, Step::Cleared) => {
                 Some("the controller gets no more calls")
             }
-            (Self::Panic, Step::CreateSent | Step::RemoveSent | Step::Running) => {
+            (Self::Panic, Step::ResetSent | Step::CreateSent | Step::RemoveSent | Step::Running) => {
                 Some("the plugin only waits at this step")
             }
             _ => None,

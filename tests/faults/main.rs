@@ -1,7 +1,7 @@
 //! Every step x every fault, on real daemons and the test build of the plugin, which can be stopped at each
-//! step. Both modes are tested: partitions made when their jobs have nodes, and while the jobs wait.
+//! step. Each mode is tested: partitions made when their jobs have nodes or while the jobs wait, and idle ones.
 //!
-//! Each pair is a test, `fault_FAULT_at_STEP` or `fault_FAULT_at_STEP_prepared`. The lists in [`selection`]
+//! Each pair is a test, `fault_FAULT_at_STEP`, with `_prepared` or `_reused`. The lists in [`selection`]
 //! choose the pairs, unless `VIPU_FAULT_CASES` is `full` or `smoke`. [`endless`] has faults that do not end.
 //! `VIPU_FAULT_REPORT` names a file for tables of all pairs that ran.
 #![forbid(unsafe_code)]
@@ -9,7 +9,7 @@
 mod case;
 mod endless;
 mod fault;
-mod prepare_mode;
+mod mode;
 mod report;
 mod selection;
 mod step;
@@ -20,12 +20,12 @@ use std::{process::ExitCode, sync::Arc};
 use anyhow::Result;
 use libtest_mimic::{Arguments, Trial};
 
-use crate::{endless::Endless, fault::Fault, prepare_mode::PrepareMode, report::Report, step::Step};
+use crate::{endless::Endless, fault::Fault, mode::Mode, report::Report, step::Step};
 
-/// A fault that strikes at a step of a job's life, in one mode of `Prepare`.
+/// A fault that strikes at a step of a job's life, in one [`Mode`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Case {
-    mode: PrepareMode,
+    mode: Mode,
     fault: Fault,
     step: Step,
 }
@@ -35,7 +35,7 @@ impl Case {
     fn all() -> impl Iterator<Item = Self> {
         let faults = |mode| Fault::all().map(move |fault| (mode, fault));
         let steps = |(mode, fault)| Step::all().map(move |step| Self { mode, fault, step });
-        PrepareMode::ALL.into_iter().flat_map(faults).flat_map(steps).filter(|case| case.why_not().is_none())
+        Mode::ALL.into_iter().flat_map(faults).flat_map(steps).filter(|case| case.why_not().is_none())
     }
 
     /// Returns why this case is impossible.

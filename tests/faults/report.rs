@@ -11,7 +11,7 @@ use std::{
 use anyhow::Result;
 use testbed::programs;
 
-use crate::{Case, case::Outcome, fault::Fault, prepare_mode::PrepareMode, step::Step};
+use crate::{Case, case::Outcome, fault::Fault, mode::Mode, step::Step};
 
 const HEAD: &str = "\
 # Every step, every fault
@@ -35,8 +35,8 @@ job at that time. Most of this time is the run of the other job.
 | *unknown* | slurmctld knows nothing of the job |
 
 `cargo xtask test --faults full` writes this page. `cargo xtask test` runs each step and each fault
-at least once, and the pairs that behave differently for prepared partitions. To run one pair in
-both ways: `cargo xtask test --faults full fault_kill_at_begin`. [step.rs](../tests/faults/step.rs)
+at least once, and the pairs that behave differently for prepared and idle partitions. To run one
+pair in each way: `cargo xtask test --faults full fault_kill_at_begin`. [step.rs](../tests/faults/step.rs)
 and [fault.rs](../tests/faults/fault.rs) explain the steps and the faults.
 
 Failed pairs are listed at the end. Slurm 22.05 itself can lose a launch at `scontrol reconfigure`
@@ -75,7 +75,7 @@ impl Report {
             outcomes.len(),
             programs::slurm_version()?
         );
-        for mode in PrepareMode::ALL {
+        for mode in Mode::ALL {
             table(&mut text, mode, &outcomes, &mut reasons)?;
         }
         for (number, reason) in reasons.iter().enumerate() {
@@ -93,12 +93,7 @@ impl Report {
 }
 
 /// Writes the table of one mode. The reasons for impossible pairs are numbered.
-fn table(
-    text: &mut String,
-    mode: PrepareMode,
-    outcomes: &Outcomes,
-    reasons: &mut Vec<&'static str>,
-) -> Result<()> {
+fn table(text: &mut String, mode: Mode, outcomes: &Outcomes, reasons: &mut Vec<&'static str>) -> Result<()> {
     let steps: Vec<_> = Step::all().filter(|step| mode.has(*step)).collect();
     let names: Vec<_> = steps.iter().map(|step| step.name().replace('_', " ")).collect();
     writeln!(text, "## {}\n", mode.words())?;

@@ -5,7 +5,7 @@ use std::{env, fs};
 use anyhow::{Context, Result, bail, ensure};
 use testbed::programs;
 
-use crate::{Case, fault::Fault, prepare_mode::PrepareMode, step::Step};
+use crate::{Case, fault::Fault, mode::Mode, step::Step};
 
 /// The usual pairs: each step and each fault at least once.
 const REDUCED: [(Step, Fault); 19] = [
@@ -30,7 +30,7 @@ const REDUCED: [(Step, Fault); 19] = [
     (Step::CreateAcknowledged, Fault::Panic),
 ];
 
-/// The usual pairs of [`PrepareMode::Prepared`]: each step that differs in this mode, with faults that can
+/// The usual pairs of [`Mode::Prepared`]: each step that differs in this mode, with faults that can
 /// strike there.
 const REDUCED_PREPARED: [(Step, Fault); 14] = [
     (Step::Test, Fault::NodeDeath),
@@ -49,6 +49,22 @@ const REDUCED_PREPARED: [(Step, Fault); 14] = [
     (Step::Running, Fault::KillUnsaved),
 ];
 
+/// The usual pairs of [`Mode::Reused`]: each step that differs in this mode, with faults that can strike there.
+const REDUCED_REUSED: [(Step, Fault); 12] = [
+    (Step::Begin, Fault::Kill),
+    (Step::ResetSent, Fault::Kill),
+    (Step::ResetSent, Fault::Hung),
+    (Step::ResetSent, Fault::ReplyLost),
+    (Step::ResetAcknowledged, Fault::Cancel),
+    (Step::ResetAcknowledged, Fault::Takeover),
+    (Step::Intent, Fault::KillUnsaved),
+    (Step::Active, Fault::Forgetful),
+    (Step::FilesWritten, Fault::StateLost),
+    (Step::Running, Fault::NodeDeath),
+    (Step::IdleWithoutFiles, Fault::Kill),
+    (Step::IdleWithoutFiles, Fault::Refused),
+];
+
 /// The pairs that each release of Slurm has to pass.
 const SMOKE: [(Step, Fault); 4] = [
     (Step::Begin, Fault::Kill),
@@ -57,25 +73,28 @@ const SMOKE: [(Step, Fault); 4] = [
     (Step::Fini, Fault::Refused),
 ];
 
-/// The pairs that each release of Slurm has to pass with [`PrepareMode::Prepared`].
+/// The pairs that each release of Slurm has to pass with [`Mode::Prepared`].
 const SMOKE_PREPARED: [(Step, Fault); 2] =
     [(Step::CreateSent, Fault::Cancel), (Step::FilesWritten, Fault::Kill)];
+
+/// The pairs that each release of Slurm has to pass with [`Mode::Reused`].
+const SMOKE_REUSED: [(Step, Fault); 2] =
+    [(Step::ResetAcknowledged, Fault::Kill), (Step::IdleWithoutFiles, Fault::Refused)];
 
 /// Returns the cases that `VIPU_FAULT_CASES` names.
 pub fn from_environment() -> Result<Vec<Case>> {
     let said = env::var("VIPU_FAULT_CASES").unwrap_or_default();
-    let (configuring, prepared): (&[_], &[_]) = match said.as_str() {
+    let pairs: [&[_]; 3] = match said.as_str() {
         "full" => return Ok(Case::all().collect()),
-        "smoke" => (&SMOKE, &SMOKE_PREPARED),
-        "" => (&REDUCED, &REDUCED_PREPARED),
+        "smoke" => [&SMOKE, &SMOKE_PREPARED, &SMOKE_REUSED],
+        "" => [&REDUCED, &REDUCED_PREPARED, &REDUCED_REUSED],
         other => bail!("VIPU_FAULT_CASES is '{other}': neither full nor smoke"),
     };
-    let is_chosen = |case: &Case| {
-        let pairs = if case.mode == PrepareMode::Configuring { configuring } else { prepared };
-        pairs.contains(&(case.step, case.fault))
-    };
+    let of_mode = |mode: Mode| Mode::ALL.into_iter().zip(pairs).find(|(other, _)| *other == mode);
+    let is_chosen =
+        |case: &Case| of_mode(case.mode).is_some_and(|(_, pairs)| pairs.contains(&(case.step, case.fault)));
     let chosen: Vec<_> = Case::all().filter(is_chosen).collect();
-    ensure!(chosen.len() == configuring.len() + prepared.len(), "a chosen pair cannot be");
+    ensure!(chosen.len() == pairs.iter().map(|pairs| pairs.len()).sum::<usize>(), "a chosen pair cannot be");
     Ok(chosen)
 }
 

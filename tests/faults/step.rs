@@ -13,6 +13,10 @@ pub enum Step {
     Test,
     /// The job has its nodes.
     Begin,
+    /// The controller was asked to reset the idle partition for the job, and has not answered.
+    ResetSent,
+    /// The controller has answered the reset.
+    ResetAcknowledged,
     /// The intent is on disk.
     Intent,
     /// The controller was asked for the partition and has not answered.
@@ -29,6 +33,8 @@ pub enum Step {
     Running,
     /// Slurm takes the job's nodes away.
     Fini,
+    /// The files of a partition that stays idle are deleted.
+    IdleWithoutFiles,
     /// The controller was asked to remove the partition and has not answered.
     RemoveSent,
     /// The controller has answered the removal.
@@ -49,10 +55,12 @@ pub enum Stop {
 
 impl Step {
     /// Each step with its name, which is also the name of its failpoint.
-    const ROWS: [(Self, &str); 14] = [
+    const ROWS: [(Self, &str); 17] = [
         (Self::Submit, "submit"),
         (Self::Test, "test"),
         (Self::Begin, "begin"),
+        (Self::ResetSent, "reset_sent"),
+        (Self::ResetAcknowledged, "reset_acknowledged"),
         (Self::Intent, "intent"),
         (Self::CreateSent, "create_sent"),
         (Self::CreateAcknowledged, "create_acknowledged"),
@@ -61,6 +69,7 @@ impl Step {
         (Self::Launch, "launch"),
         (Self::Running, "running"),
         (Self::Fini, "fini"),
+        (Self::IdleWithoutFiles, "idle_without_files"),
         (Self::RemoveSent, "remove_sent"),
         (Self::RemoveAcknowledged, "remove_acknowledged"),
         (Self::Cleared, "cleared"),
@@ -76,6 +85,7 @@ impl Step {
 
     pub fn stop(self) -> Stop {
         match self {
+            Self::ResetSent => Stop::Reply(Call::ResetPartition),
             Self::CreateSent => Stop::Reply(Call::CreatePartition),
             Self::RemoveSent => Stop::Reply(Call::RemovePartition),
             Self::Running => Stop::Script,
@@ -90,7 +100,22 @@ impl Step {
 
     /// Whether the job's partition is being made.
     pub fn is_making(self) -> bool {
-        (Self::Intent..=Self::FilesWritten).contains(&self)
+        (Self::ResetSent..=Self::FilesWritten).contains(&self)
+    }
+
+    /// Whether only a job with an idle partition reaches this step.
+    pub fn is_of_reuse(self) -> bool {
+        [Self::ResetSent, Self::ResetAcknowledged, Self::IdleWithoutFiles].contains(&self)
+    }
+
+    /// Whether the step is about the create call.
+    pub fn is_of_create(self) -> bool {
+        [Self::CreateSent, Self::CreateAcknowledged].contains(&self)
+    }
+
+    /// Whether the step is about the removal.
+    pub fn is_of_removal(self) -> bool {
+        self >= Self::RemoveSent
     }
 
     /// Whether the job's work is done.

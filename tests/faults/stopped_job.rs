@@ -4,11 +4,12 @@ use std::{fs, time::Duration};
 
 use anyhow::{Result, ensure};
 use mock_vipu::Effect;
-use testbed::{Cluster, Disk, JobId, Running, main_job, process::Process, say, wait_until};
+use testbed::{Account, Cluster, Disk, JobId, Running, main_job, process::Process, say, wait_until};
 
 use crate::{
     Case,
     fault::Fault,
+    mode::Mode,
     step::{Step, Stop, held},
 };
 
@@ -39,6 +40,16 @@ pub fn disk(fault: Fault) -> Option<Disk> {
     }
 }
 
+/// Runs a job of another user, and returns its partition, which stays idle.
+fn leave_idle(cluster: &Cluster) -> Result<String> {
+    let job = cluster.sbatch_command("true", &["--gres=vipu:pod64:16"])?.account(&Account::named("daemon")?);
+    let partition = main_job::partition_name(cluster.submit(job)?, 0);
+    wait_until(&format!("{partition} to be idle"), LIMIT, || {
+        Ok(cluster.slurmctld_log().contains(&format!("partition {partition} stays idle")))
+    })?;
+    Ok(partition)
+}
+
 /// Whether the fault strikes only after Slurm has saved the job's state.
 pub fn is_saved_first(fault: Fault) -> bool {
     matches!(fault, Fault::Kill | Fault::Takeover)
@@ -49,6 +60,8 @@ pub struct StoppedJob<'a> {
     pub cluster: &'a Cluster,
     step: Step,
     pub fault: Fault,
+    /// The partition that the job gets, unless it is its own.
+    idle: Option<String>,
     /// `None` while slurmctld checks the request, and if slurmctld died meanwhile.
     pub job: Option<JobId>,
     sbatch: Option<Running>,
@@ -58,7 +71,8 @@ pub struct StoppedJob<'a> {
 impl<'a> StoppedJob<'a> {
     /// Brings a job of 16 IPUs to the step.
     pub fn reach(cluster: &'a Cluster, Case { mode, fault, step }: Case) -> Result<Self> {
-        let mut stopped = Self { cluster, step, fault, job: None, sbatch: None, is_free: false };
+        let idle = if mode == Mode::Reused { Some(leave_idle(cluster)?) } else { None };
+        let mut stopped = Self { cluster, step, fault, idle, job: None, sbatch: None, is_free: false };
         let arguments = ["--gres=vipu:pod64:16", "--requeue"];
         if step == Step::Submit {
             stopped.stop_there()?;
@@ -129,9 +143,13 @@ impl<'a> StoppedJob<'a> {
             Stop::Script => self.await_running(job),
             Stop::Reply(_) => wait_until("the controller to be asked", LIMIT, || {
                 let report = cluster.mock().report()?;
-                let asked = report.partition(&main_job::partition_name(job, 0));
-                Ok(asked
-                    .is_some_and(|record| self.step == Step::CreateSent || record.remove_request.is_some()))
+                let own = || main_job::partition_name(job, 0);
+                let asked = report.partition(&self.idle.clone().unwrap_or_else(own));
+                Ok(asked.is_some_and(|record| match self.step {
+                    Step::ResetSent => record.events.iter().any(|event| event.operation == "POS_RESETTING"),
+                    Step::RemoveSent => record.remove_request.is_some(),
+                    _ => true,
+                }))
             }),
         }
     }
