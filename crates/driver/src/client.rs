@@ -80,8 +80,8 @@ fn state(status: &PartitionStatus) -> PartitionState {
     match (status.ready, status.operation) {
         (ReadyState::Removed, _) => PartitionState::Removed,
         (_, OperationState::Removing) => PartitionState::Removing,
+        (ReadyState::Active | ReadyState::Error, OperationState::Resetting) => PartitionState::Resetting,
         (ReadyState::Active, _) => PartitionState::Active,
-        (ReadyState::Error, OperationState::Resetting) => PartitionState::Resetting,
         (ReadyState::Error, _) if status.errors.is_empty() => {
             PartitionState::Failed("no reason given".into())
         }
@@ -97,6 +97,13 @@ mod tests {
     fn told(ready: ReadyState, operation: OperationState, errors: &[&str]) -> PartitionState {
         let errors = errors.iter().map(|&words| words.to_owned()).collect();
         state(&PartitionStatus { ready, operation, errors })
+    }
+
+    #[test]
+    fn a_partition_in_reset_is_not_usable() {
+        let [idle, resetting] = [OperationState::Idle, OperationState::Resetting];
+        assert_eq!(told(ReadyState::Active, resetting, &[]), PartitionState::Resetting);
+        assert_eq!(told(ReadyState::Active, idle, &[]), PartitionState::Active);
     }
 
     #[test]

@@ -60,6 +60,11 @@ impl CreateDeadline {
         self.limit.as_secs()
     }
 
+    /// Half of the time limit.
+    pub fn half(&self) -> Duration {
+        self.limit / 2
+    }
+
     /// Sets the resources that are needed from now on.
     pub fn minds(&self, needs: &[Rc<Resource>]) {
         self.deadline.set(self.end());

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use vipu_types::PartitionId;
 
 use crate::create::Start;
+use crate::create_deadline::Stop;
 use crate::handle::Order;
 use crate::restart_on_panic::restarted_on_panic;
 use crate::shared_state::SharedState;
@@ -121,6 +122,7 @@ impl<W: Environment> Driver<W> {
         tracked.cancel.replace(cancel.clone());
         let before: Vec<_> = before.iter().filter_map(|other| shared.known(other)).collect();
         let before: Vec<_> = before.iter().map(|other| other.gone.borrow().clone()).collect();
+        let is_cleared = !before.is_empty();
         // The time limit begins with the order, whatever the order waits for first.
         let deadline = create::deadline(&shared, &claim, cancel);
         spawn_local(async move {
@@ -149,6 +151,14 @@ impl<W: Environment> Driver<W> {
                         shared.note(Entry::Gone(claim.partition.clone()), &claim).await;
                     }
                     answer
+                }
+                Err(Stop::TimedOut) if is_cleared => {
+                    let reason = format!(
+                        "partition {} could not be asked for within {} s: idle partitions are still being removed for it",
+                        claim.partition,
+                        deadline.seconds()
+                    );
+                    create::not_begun(&claim, &deadline, &Stop::PutOff(reason))
                 }
                 Err(stop) => create::not_begun(&claim, &deadline, &stop),
             };

@@ -15,9 +15,9 @@ use crate::shared_state::SharedState;
 use crate::tracked::Tracked;
 use crate::{Controller, Environment, PartitionState};
 
-/// The longest time between the answer to a reset and its visible begin. A partition that is active until
-/// then has been reset already.
-const LATEST_BEGIN: Duration = Duration::from_secs(1);
+/// The longest time between the answer to a reset and its visible begin. Nothing else shows that a partition
+/// was reset.
+const LATEST_BEGIN: Duration = Duration::from_secs(5);
 
 /// Makes a partition without a run ready for the next job. Returns whether that succeeded. The journal needs
 /// no entry: a later slurmctld finds a partition without a run, and removes it.
@@ -38,7 +38,7 @@ pub(crate) async fn make_idle<W: Environment>(
             true
         }
         Err(why) => {
-            tracing::warn!("{run}: partition {partition} is removed and does not stay idle: {why}");
+            tracing::info!("{run}: partition {partition} is removed and does not stay idle: {why}");
             false
         }
     }
@@ -50,6 +50,9 @@ async fn made_idle<W: Environment>(
     claim: &Claim,
     reset: bool,
 ) -> Result<(), String> {
+    if tracked.before.is_some() {
+        return Err("an earlier slurmctld has made it".into());
+    }
     if !tracked.is_reusable() {
         return Err("a call that was sent for it before may still take effect".into());
     }
@@ -60,7 +63,7 @@ async fn made_idle<W: Environment>(
     if reset {
         shared.confirm().await.map_err(|error| error.to_string())?;
         let limit = pod.settings.create_timeout;
-        let in_time = timeout(limit, reset_to_active(&pod, &claim.partition)).await;
+        let in_time = timeout(limit, reset_to_active(&pod, tracked, &claim.partition)).await;
         return in_time.unwrap_or_else(|_| Err(format!("its reset took more than {} s", limit.as_secs())));
     }
     match pod.status(&claim.partition).await.map_err(|error| error.message)? {
@@ -75,17 +78,27 @@ async fn made_idle<W: Environment>(
 /// If it is not reset, with a text for people.
 pub(crate) async fn reset_to_active<C: Controller>(
     pod: &PodInUse<C>,
+    tracked: &Tracked,
     partition: &PartitionId,
 ) -> Result<(), String> {
-    pod.controller.reset(partition).await.map_err(|error| error.message)?;
+    // This future may be dropped before the answer.
+    let before = tracked.unanswered_change.replace(true);
+    let answer = pod.controller.reset(partition).await;
+    if !answer.as_ref().is_err_and(|error| error.failure.may_take_effect()) {
+        tracked.unanswered_change.set(before);
+    }
+    answer.map_err(|error| error.message)?;
     failpoints::hold!("reset_acknowledged");
     let (controller, began) = (&pod.controller, Instant::now());
     let mut is_under_way = false;
     loop {
         match pod.status(partition).await.map_err(|error| error.message)? {
             PartitionState::Pending | PartitionState::Resetting => is_under_way = true,
-            PartitionState::Active if is_under_way || began.elapsed() >= LATEST_BEGIN => return Ok(()),
-            PartitionState::Active => {}
+            PartitionState::Active if is_under_way => return Ok(()),
+            PartitionState::Active if began.elapsed() < LATEST_BEGIN => {}
+            PartitionState::Active => {
+                return Err(format!("controller {}: its reset has not begun", controller.name()));
+            }
             PartitionState::Failed(words) => {
                 return Err(format!("controller {}: its reset failed: {words}", controller.name()));
             }

@@ -64,7 +64,7 @@ pub(crate) async fn remove<W: Environment>(shared: Rc<SharedState<W>>, tracked: 
     if tracked.may_come_late() || !tracked.fileless.get() {
         tracked.owner.set(PartitionOwner::Late(run));
     } else {
-        if !tracked.unanswered_remove.get() {
+        if !tracked.unanswered_change.get() {
             shared.note(Entry::Gone(partition.clone()), claim).await;
         }
         tracked.owner.set(PartitionOwner::Unknown);
@@ -76,9 +76,9 @@ pub(crate) async fn remove<W: Environment>(shared: Rc<SharedState<W>>, tracked: 
 /// still take effect.
 pub(crate) async fn watch<W: Environment>(shared: &Rc<SharedState<W>>, tracked: Rc<Tracked>, claim: &Claim) {
     let gone = Instant::now();
-    if matches!(tracked.owner.get(), PartitionOwner::Late(_)) || tracked.unanswered_remove.get() {
+    if matches!(tracked.owner.get(), PartitionOwner::Late(_)) || tracked.unanswered_change.get() {
         files_gone(shared, &tracked, claim).await;
-        if tracked.may_come_late() || tracked.unanswered_remove.get() {
+        if tracked.may_come_late() || tracked.unanswered_change.get() {
             sleep_until(gone + LATE_CALL).await;
             while shared.is_seen_to(&claim.partition) {
                 sleep(RETRY_CAP).await;
@@ -176,7 +176,7 @@ pub(crate) async fn call<C: Controller>(
 ) -> Result<(), CallError> {
     let answer = pod.controller.remove(partition, pod.settings.force_remove).await;
     if answer.as_ref().is_err_and(|error| error.failure.may_take_effect()) {
-        tracked.unanswered_remove.set(true);
+        tracked.unanswered_change.set(true);
     }
     answer
 }

@@ -43,7 +43,7 @@ impl<W: Environment> SharedState<W> {
             if matches!(record.stage, Stage::Creating | Stage::GivenUp) {
                 tracked.unanswered.set(NOBODY_COUNTED);
             }
-            tracked.unanswered_remove.set(matches!(record.stage, Stage::Removing | Stage::GivenUp));
+            tracked.unanswered_change.set(matches!(record.stage, Stage::Removing | Stage::GivenUp));
             (record.claim.partition, Rc::new(tracked))
         });
         Self {

@@ -40,8 +40,8 @@ pub(crate) struct Tracked {
     /// The number of create calls without an answer and without a visible effect. Each may still take effect,
     /// however late.
     pub unanswered: Cell<u32>,
-    /// A remove call was never answered. It may still take effect, however late.
-    pub unanswered_remove: Cell<bool>,
+    /// A remove or reset call was never answered. It may still take effect, however late.
+    pub unanswered_change: Cell<bool>,
     /// The journal may have an entry of the partition.
     pub recorded: Cell<bool>,
     /// The partition certainly has no files: none were written, or all were taken back.
@@ -62,7 +62,7 @@ impl Tracked {
             before: None,
             owner: Cell::new(owner),
             unanswered: Cell::new(0),
-            unanswered_remove: Cell::new(false),
+            unanswered_change: Cell::new(false),
             recorded: Cell::new(owner != PartitionOwner::Unknown),
             fileless: Cell::new(false),
             home: RefCell::default(),
@@ -90,13 +90,13 @@ impl Tracked {
         self.owner.get() == PartitionOwner::Ours
             && self.before.is_none()
             && self.unanswered.get() == 0
-            && !self.unanswered_remove.get()
+            && !self.unanswered_change.get()
     }
 
     /// Whether the id must not be used any more: an earlier call for it may hit the new partition, or has
     /// made a different one.
     pub fn is_spent(&self, claim: &Claim) -> bool {
-        let is_late = matches!(self.owner.get(), PartitionOwner::Late(_)) || self.unanswered_remove.get();
+        let is_late = matches!(self.owner.get(), PartitionOwner::Late(_)) || self.unanswered_change.get();
         is_late || self.before.as_ref().is_some_and(|before| wanted(before) != wanted(claim))
     }
 }

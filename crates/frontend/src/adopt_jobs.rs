@@ -39,6 +39,9 @@ pub fn adopt(frontend: &Frontend, mut job: impl JobMut) {
     let claim = claiming::claim(*job, run, &grant, controller);
     accounting::adopt(frontend, *job, &claim);
     info!("{}: found {found:?} with partition {}", claim.run, claim.partition);
+    if found == AdoptedAs::Ending && frontend.ledger().is_of_another(&claim, found) {
+        return info!("{}: another job has the partition by now", claim.run);
+    }
     failpoints::stop_at!(format!("adopt_{}", claim.run.job));
     frontend.tell(match found {
         // No thread would open its completion gate, so only its partition is removed.

@@ -48,8 +48,13 @@ pub fn job_begin(frontend: &Frontend, mut job: impl JobMut) -> bool {
     // A batch script would be launched before the number of IPUs is out of its allocation again.
     let has_number = job.ipus_are_counted() && accounting::counts_gres(frontend, &claim.model);
     let launch = if job.is_batch() && has_number { Launch::ByGate } else { Launch::AtOnce };
-    if !frontend.tell(Event::Begin(claim.clone(), launch)) || !is_taken() {
+    if !frontend.tell(Event::Begin(claim.clone(), launch)) {
         undo_begin(frontend, job);
+        return false;
+    }
+    if !is_taken() {
+        // An idle partition that was chosen a moment ago is on its way out by now.
+        take_back(frontend, job);
         return false;
     }
     frontend.entered_ipus.begun.leave(job.id(), ());
@@ -65,9 +70,14 @@ pub fn job_begin(frontend: &Frontend, mut job: impl JobMut) -> bool {
 }
 
 /// Undoes a [`job_begin`] that failed or panicked.
-pub fn undo_begin(frontend: &Frontend, mut job: impl JobMut) {
+pub fn undo_begin(frontend: &Frontend, job: impl JobMut) {
+    frontend.begin_has_panicked(job.id());
+    take_back(frontend, job);
+}
+
+/// Takes back what [`job_begin`] has done to a job, which stays pending.
+fn take_back(frontend: &Frontend, mut job: impl JobMut) {
     let id = job.id();
-    frontend.begin_has_panicked(id);
     let is_gate_known = frontend.ledger().launch_raised(id);
     if frontend.ledger().live_claim(id).is_some() {
         // The run ends like any other, and its launch gate is opened if it is raised. A prepared run has

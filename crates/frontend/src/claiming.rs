@@ -27,7 +27,7 @@ pub(crate) fn give(
         None => {
             let (controller, ipus) = choose(frontend, job, &wanted)?;
             match idle(frontend, job, nodes, &wanted, &controller) {
-                Some(partition) => (partition, controller, vec![]),
+                Some((partition, ipus)) => (partition, controller, ipus),
                 None => (frontend.new_id(&wanted.model, run)?, controller, ipus),
             }
         }
@@ -50,14 +50,14 @@ fn choose(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<(Cont
     Some((controller, ipus))
 }
 
-/// An idle partition of the controller that serves the job.
+/// An idle partition of the controller that serves the job, with its IPUs if the controller does not choose them.
 fn idle(
     frontend: &Frontend,
     job: impl Job,
     nodes: u32,
     wanted: &Resolved,
     controller: &ControllerName,
-) -> Option<PartitionId> {
+) -> Option<(PartitionId, Vec<Place>)> {
     let gcds = frontend.models(|models| models.gcds(nodes, wanted))?;
     frontend.ledger().idle_for(&wish(job, wanted), controller, job.user(), shape(job, gcds))
 }

@@ -125,7 +125,7 @@ impl Claims {
     }
 
     /// Notes that the partition was idle before.
-    pub(crate) fn is_reused(&mut self, partition: &PartitionId) {
+    pub(crate) fn note_reused(&mut self, partition: &PartitionId) {
         let serial = self.holders.get(partition);
         if let Some(record) = serial.and_then(|serial| self.records.get_mut(serial)) {
             record.is_reused = true;

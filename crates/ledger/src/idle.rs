@@ -31,16 +31,18 @@ impl Record {
 
 impl Ledger {
     /// An idle partition for a job of this user, on the controller that was chosen for the job. One that needs
-    /// no reset comes first, then the one that became idle last.
+    /// no reset comes first, then the one that became idle last. Its places are given if the ledger chooses the
+    /// places of partitions, so that they stay if the partition has to be made anew.
     pub fn idle_for(
         &self,
         wish: &Wish,
         controller: &ControllerName,
         user: u32,
         shape: Shape,
-    ) -> Option<PartitionId> {
+    ) -> Option<(PartitionId, Vec<Place>)> {
         let model = &wish.model;
-        if self.is_explicit(model) && !self.line.nobody_before(wish) {
+        let is_explicit = self.is_explicit(model);
+        if is_explicit && !self.line.nobody_before(wish) {
             // The places that were chosen for the job delay no other job. Those of an idle partition might.
             return None;
         }
@@ -50,7 +52,9 @@ impl Ledger {
             (*size, *made) == (wish.size, shape) && record.health.is_good()
         });
         let best = serving.max_by_key(|(_, record)| (!record.needs_reset_for(user), record.since));
-        best.map(|(_, record)| record.claim.partition.clone())
+        let partition = &best?.1.claim.partition;
+        let listed = self.pods.get(&pod)?.listed().get(partition).filter(|_| is_explicit);
+        Some((partition.clone(), listed.map(|listed| listed.places.clone()).unwrap_or_default()))
     }
 
     /// Adds a claim whose partition the controller is asked for, unless an idle partition has its id: then the
@@ -72,37 +76,36 @@ impl Ledger {
                 pod.forget(serial);
             }
             self.add(now, claim.clone(), phase);
-            self.claims.is_reused(&claim.partition);
+            self.claims.note_reused(&claim.partition);
             todo.push(Action::Driver(DriverAction::Reuse { claim, reset }));
         }
     }
 
-    /// Whether an adopted run has the partition of its claim. An earlier slurmctld can have given the partition of
-    /// a job that was COMPLETING to another job just before it ended: then the job that began later has it.
-    pub(crate) fn gets_its_partition(
-        &mut self,
-        now: Millis,
-        claim: &Claim,
-        found: AdoptedAs,
-        todo: &mut Vec<Action>,
-    ) -> bool {
-        let Some((serial, holder)) = self.claims.holder(&claim.partition) else { return true };
-        if holder.claim.run.job == claim.run.job {
-            return false;
+    /// Whether another job has the partition of this adopted claim. An earlier slurmctld can have given the
+    /// partition of a job that was COMPLETING to another job just before it ended.
+    pub fn is_of_another(&self, claim: &Claim, found: AdoptedAs) -> bool {
+        let Some((_, holder)) = self.claims.holder(&claim.partition) else { return false };
+        let is_later = holder.claim.run.start > claim.run.start;
+        holder.claim.run.job != claim.run.job
+            && match (holder.phase.is_live(), found) {
+                (true, AdoptedAs::Ending) => true,
+                (false, AdoptedAs::Ending) | (true, _) => is_later,
+                (false, _) => false,
+            }
+    }
+
+    /// Takes a partition from an ended run whose partition another adopted job has. The gates of the ended run
+    /// are opened.
+    pub(crate) fn settle_shared_id(&mut self, now: Millis, claim: &Claim, todo: &mut Vec<Action>) {
+        let Some((serial, holder)) = self.claims.holder(&claim.partition) else { return };
+        if holder.phase.completion_raised() {
+            let claim = holder.claim.clone();
+            todo.push(Action::Host(HostAction::OpenCompletion { claim, launch_raised: false }));
         }
-        let complete = |claim: &Claim| {
-            Action::Host(HostAction::OpenCompletion { claim: claim.clone(), launch_raised: false })
-        };
-        if holder.claim.run.start >= claim.run.start {
-            todo.extend((found == AdoptedAs::Ending).then(|| complete(claim)));
-            return false;
-        }
-        todo.extend(holder.phase.completion_raised().then(|| complete(&holder.claim)));
         self.claims.remove(now, serial);
         if let Some(pod) = self.pods.get_mut(&claim.pod()) {
             pod.forget(serial);
         }
-        true
     }
 
     /// Whether the partition of an ended run may stay idle, and whether it is reset for that. None if it is
@@ -127,12 +130,13 @@ impl Ledger {
         may_stay.then_some(rules.reset == ReuseReset::Always)
     }
 
-    /// Removes a partition that has just become idle, if the settings have changed meanwhile. Removes the oldest
-    /// idle partitions of its Pod until no more than KeepIdleMax IPUs are idle.
-    pub(crate) fn limit_idle(&mut self, now: Millis, new: &PartitionId, todo: &mut Vec<Action>) {
+    /// Removes a partition that has just become idle, if the settings have changed meanwhile or its IPUs are
+    /// drained. Removes the oldest idle partitions of its Pod until no more than KeepIdleMax IPUs are idle.
+    pub(crate) fn trim_idle(&mut self, now: Millis, new: &PartitionId, todo: &mut Vec<Action>) {
         let Some((_, record)) = self.claims.holder(new) else { return };
         let id = record.claim.pod();
         self.end_idle(now, &id, todo, |record| record.is_outdated);
+        self.end_drained_idle(now, &id.model, todo);
         let most = self.models.get(&id.model).and_then(|model| model.facts().idle.most);
         let Some(most) = most else { return };
         let mut idle = self.idle_ipus(&id);

@@ -127,7 +127,11 @@ impl Ledger {
             Event::Begin(claim, launch) => self.begin(now, claim, launch, &mut todo),
             Event::Orphan(claim) if self.holder(&claim.partition).is_some() => {}
             Event::Adopt(claim, found) => {
-                if self.gets_its_partition(now, &claim, found, &mut todo) {
+                let holder = self.holder(&claim.partition).map(|holder| holder.run.job);
+                if self.is_of_another(&claim, found) {
+                    self.refuse_adoption(claim, found, &mut todo);
+                } else if holder != Some(claim.run.job) {
+                    self.settle_shared_id(now, &claim, &mut todo);
                     self.adopt(now, claim, found, &mut todo);
                 }
             }
@@ -167,7 +171,7 @@ impl Ledger {
             Event::NodesUnknown(id) => self.answer(now, &id, Signal::NodesDone { idle: None }, &mut todo),
             Event::Idle(id) => {
                 self.answer(now, &id, Signal::Idle, &mut todo);
-                self.limit_idle(now, &id, &mut todo);
+                self.trim_idle(now, &id, &mut todo);
             }
             Event::NotIdle(id) => self.answer(now, &id, Signal::NotIdle, &mut todo),
             Event::Overdue(id) => self.answer(now, &id, Signal::Overdue, &mut todo),
@@ -190,7 +194,9 @@ impl Ledger {
                 continue;
             }
             let before = self.largest_now(&name);
-            self.end_idle_of_model(now, &name, todo);
+            if self.models.get(&name).is_some_and(|known| known.facts().idle != facts.idle) {
+                self.end_idle_of_model(now, &name, todo);
+            }
             self.set_model(now, Model::new(facts), todo);
             more_fits |= self.largest_now(&name) > before;
         }
@@ -272,6 +278,20 @@ impl Ledger {
                 todo.push(Action::Driver(DriverAction::Keep(claim.clone(), until)));
                 todo.push(Action::Host(HostAction::EndKeep(claim, until)));
             }
+        }
+    }
+
+    /// Opens the gates of a run whose partition another job has.
+    fn refuse_adoption(&self, claim: Claim, found: AdoptedAs, todo: &mut Vec<Action>) {
+        match found {
+            AdoptedAs::Ending => {
+                todo.push(Action::Host(HostAction::OpenCompletion { claim, launch_raised: false }));
+            }
+            AdoptedAs::Starting => {
+                let reason = format!("partition {} is another job's by now", claim.partition);
+                todo.push(Action::Host(HostAction::SendBack(claim, reason)));
+            }
+            AdoptedAs::Running | AdoptedAs::Kept(_) => {}
         }
     }
 

@@ -14,6 +14,8 @@ pub(crate) struct PartitionHealth {
     missing: Option<Millis>,
     /// The fault that was told last.
     told: Option<String>,
+    /// A fault was told at any time.
+    was_faulty: bool,
     /// The places of its IPUs, sorted. Empty if no listing gave them.
     places: Vec<Place>,
     /// The number of IPUs in the listing of these places. Places in an allocation are numbered by its size,
@@ -54,9 +56,9 @@ impl PartitionHealth {
         self.moved(places, ipus).then_some(News::Relocated)
     }
 
-    /// Whether the last listings had the partition, and found no fault.
+    /// Whether the last listing had the partition, and none found a fault.
     pub(crate) fn is_good(&self) -> bool {
-        self.missing.is_none() && self.told.is_none()
+        self.missing.is_none() && !self.was_faulty
     }
 
     /// Whether the last listings had the partition.
@@ -78,6 +80,7 @@ impl PartitionHealth {
     fn broken(&mut self, words: &str) -> Option<News> {
         let is_known = self.told.as_deref() == Some(words);
         self.told = Some(words.to_owned());
+        self.was_faulty = true;
         (!is_known).then(|| News::Broken(words.to_owned()))
     }
 

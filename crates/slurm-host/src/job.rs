@@ -217,9 +217,28 @@ impl<'lock> JobRef<'lock> {
         failures.contains(&self.base_state())
     }
 
-    /// Whether Slurm has ended the job because a node failed. Its processes may still run there.
+    /// Whether a node of the job has failed, is drained or does not answer. Processes of the job may still run
+    /// there, although Slurm does not wait for them: slurmd drains a node on which it cannot end them. The node
+    /// lock must be held, as in [`crate::locks::LockPermit::look_at`].
     pub fn has_lost_node(self) -> bool {
         [facts::JOB_NODE_FAIL, facts::JOB_BOOT_FAIL].contains(&self.base_state())
+            || !self.nodes_are_available()
+    }
+
+    fn nodes_are_available(self) -> bool {
+        let call = &self.host.slurmctld.call;
+        // SAFETY: under the node lock (caller).
+        let available = unsafe { self.host.slurmctld.var.avail_node_bitmap.get() };
+        let own = self.record.pointer(self.layout().job_record.node_bitmap);
+        if available.is_null() || own.is_null() {
+            return false;
+        }
+        // SAFETY: under the job and node locks; two bitmaps of all nodes, which both functions only read.
+        let (nodes, has) = unsafe {
+            let nodes = (call.bit_size)(own).min((call.bit_size)(available));
+            (nodes, |bitmap, node| (call.bit_test)(bitmap, node) != 0)
+        };
+        (0..nodes).all(|node| !has(own, node) || has(available, node))
     }
 
     /// The exit code of a FAILED job, as a shell reports it: 128 plus the number of the signal if one killed

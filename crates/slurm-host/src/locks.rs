@@ -38,6 +38,9 @@ const READ_JOBS: Locks = Locks {
     select_node: facts::NO_LOCK,
 };
 
+/// Read access to jobs and nodes, and to the partitions to which they point.
+const READ_JOBS_AND_NODES: Locks = Locks { node: facts::READ_LOCK, ..READ_JOBS };
+
 /// Read access to slurm.conf's values and to nodes, with their reservations.
 const READ_NODES: Locks = Locks { node: facts::READ_LOCK, ..READ_CONF };
 
@@ -66,9 +69,9 @@ impl LockPermit {
         Locked::take(self, WRITE_JOBS)
     }
 
-    /// Calls `see` for each job under the job read lock. A job that Slurm does not have gives `None`.
+    /// Calls `see` for each job under the job and node read locks. A job that Slurm does not have gives `None`.
     pub fn look_at<R>(&mut self, jobs: &[u32], see: impl Fn(JobRef<'_>) -> R) -> Vec<Option<R>> {
-        let locked = Locked::take(self, READ_JOBS);
+        let locked = Locked::take(self, READ_JOBS_AND_NODES);
         jobs.iter().map(|job| locked.find(*job).map(&see)).collect()
     }
 

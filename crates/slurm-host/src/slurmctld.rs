@@ -156,6 +156,8 @@ pub(crate) struct Variables {
     pub(crate) node_record_table_ptr: Variable<*mut *mut c_void>,
     /// Guarded by the node lock.
     pub(crate) node_record_count: Variable<libc::c_int>,
+    /// The nodes that are neither down, drained nor silent. Guarded by the node lock.
+    pub(crate) avail_node_bitmap: Variable<*mut c_void>,
     /// Guarded by the partition lock.
     pub(crate) default_part_loc: Variable<*mut c_void>,
     /// Guarded by the partition lock.
@@ -165,7 +167,7 @@ pub(crate) struct Variables {
 impl Variables {
     fn resolve() -> Result<Self, String> {
         // SAFETY: `List job_list`, `time_t last_job_update`, `node_record_t **node_record_table_ptr`,
-        // `int node_record_count`, `part_record_t *default_part_loc` and `List part_list` in every release
+        // `int node_record_count`, `bitstr_t *avail_node_bitmap`, `part_record_t *default_part_loc` and `List part_list` in every release
         // (SAFETY.md, "Signatures").
         unsafe {
             Ok(Self {
@@ -173,6 +175,7 @@ impl Variables {
                 last_job_update: Variable::resolve(c"last_job_update")?,
                 node_record_table_ptr: Variable::resolve(c"node_record_table_ptr")?,
                 node_record_count: Variable::resolve(c"node_record_count")?,
+                avail_node_bitmap: Variable::resolve(c"avail_node_bitmap")?,
                 default_part_loc: Variable::resolve(c"default_part_loc")?,
                 part_list: Variable::resolve(c"part_list")?,
             })

@@ -139,7 +139,6 @@ impl Controller for ReportingController {
 
     async fn reset(&self, partition: &PartitionId) -> Result<(), CallError> {
         let began = Instant::now();
-        self.begin(partition, PartitionState::Active, began);
         self.audited("reset", partition, began, self.client.reset(partition).await)
     }
 

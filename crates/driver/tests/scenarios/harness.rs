@@ -86,6 +86,7 @@ impl Scene {
             let usual = Settings::default();
             let settings = Settings {
                 create: self.time("make time").unwrap_or(usual.create),
+                reset: self.time("reset time"),
                 remove: self.time("remove time").unwrap_or(usual.remove),
                 removed: self.time("removed time").unwrap_or(usual.removed),
                 ..usual

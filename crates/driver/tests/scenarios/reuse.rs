@@ -48,6 +48,24 @@ scenarios! {
         log call * reset 1 | status 1 | remove 1 | status 1 | create 1 | status 1 | config 1
         there 1"
 
+    /// The call might hit a new partition of this id.
+    a_partition_whose_reset_was_never_answered_is_not_made_anew "
+        create 1 -> up 1
+        idle 1 -> idle 1
+        next reset = lost
+        reuse-reset 2 id 1 -> put off 1…
+        remove 2 id 1 -> gone 1
+        count 0 journal gone 1"
+
+    /// Half of the time limit is left for a new partition.
+    a_reset_that_takes_too_long_ends_in_a_new_partition "
+        reset time = 3600
+        configure timeout=20
+        create 1 -> up 1
+        idle 1 -> idle 1
+        zero
+        reuse-reset 2 id 1 -> up 1 at 13..14"
+
     a_partition_that_somebody_removed_is_made_anew "
         create 1 -> up 1
         idle 1 -> idle 1

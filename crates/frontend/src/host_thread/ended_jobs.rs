@@ -112,7 +112,7 @@ impl EndedJobs {
             return;
         }
         let awaits = |claim: &Claim| frontend.ledger().awaits(claim);
-        let on_nodes = |claim: &Claim| awaits(claim) == Some(Awaits::Nodes);
+        let on_nodes = |claim: &Claim| matches!(awaits(claim), Some(Awaits::Nodes | Awaits::Idle));
         let looked_at: HashSet<_> =
             due.iter().filter(|claim| !on_nodes(claim)).map(|claim| &claim.partition).collect();
         self.unshown.retain(|claim| !looked_at.contains(&claim.partition));
@@ -146,14 +146,18 @@ impl EndedJobs {
         let mut done = Vec::new();
         for (ended, nodes) in due.into_iter().zip(nodes) {
             let partition = ended.claim.partition.clone();
+            if frontend.ledger().awaits(&ended.claim) != Some(Awaits::Nodes) {
+                // Another job may have the partition by now.
+                done.push(ended.claim);
+                continue;
+            }
             frontend.tell(match nodes.unwrap_or(Nodes::Unknown) {
-                Nodes::Done => Event::NodesDone(partition.clone()),
+                Nodes::Done => Event::NodesDone(partition),
                 Nodes::Busy if !ended.is_late(now) => continue,
-                Nodes::Busy | Nodes::Unknown => Event::NodesUnknown(partition.clone()),
+                Nodes::Busy | Nodes::Unknown => Event::NodesUnknown(partition),
             });
-            done.push(partition);
+            done.push(ended.claim);
         }
-        let done: HashSet<_> = done.into_iter().collect();
-        self.on_nodes.retain(|ended| !done.contains(&ended.claim.partition));
+        self.on_nodes.retain(|ended| !done.contains(&ended.claim));
     }
 }

@@ -19,7 +19,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use ledger::{Claim, Ending, Event, HostAction, Seconds};
+use ledger::{Awaits, Claim, Ending, Event, HostAction, Seconds};
 use vipu_types::JobRun;
 
 use self::actions::{Afterwards, act_or_end};
@@ -190,8 +190,11 @@ impl HostThread {
         let resumed: Vec<Claim> =
             claims.iter().zip(suspended).filter(is_resumed).map(|(claim, _)| claim.clone()).collect();
         self.suspended.retain(|claim| !resumed.contains(claim));
-        let launches: Vec<_> =
-            resumed.into_iter().map(|claim| HostTask::Act(HostAction::OpenLaunch(claim))).collect();
+        let launches: Vec<_> = resumed
+            .into_iter()
+            .filter(|claim| frontend.ledger().awaits(claim) == Some(Awaits::Launch))
+            .map(|claim| HostTask::Act(HostAction::OpenLaunch(claim)))
+            .collect();
         if !launches.is_empty() {
             self.do_tasks(frontend, slurm, launches);
         }

@@ -81,7 +81,7 @@ impl Outside {
             asks(&self.scripted, "pod64", 16) == "fits" && (what == "begin" || ledger.may_prepare(now, job));
         let (wish, pod) = (wish(job, 16, 60), id("pod64", "vipu"));
         let idle = || ledger.idle_for(&wish, &pod.controller, 1000, Shape::default());
-        let idle = may.then(idle).flatten();
+        let idle = may.then(idle).flatten().map(|(partition, _)| partition);
         let new = may.then(|| ledger.new_id(now, &id("pod64", "vipu").model, job, restart)).flatten();
         let restart = prepared.as_ref().map_or(restart, |it| it.claim.run.restart);
         let known = prepared.map(|it| it.claim.partition).or(idle);

@@ -1,6 +1,8 @@
 //! Partitions that stay after their jobs.
 
-use ledger::{DriverAction, Event, ModelFacts, ReuseReset, Seconds};
+use std::time::Duration;
+
+use ledger::{DriverAction, Event, IdleRules, ModelFacts, ReuseReset, Seconds, SeenPartition};
 use vipu_types::{PartitionId, Shape};
 
 use crate::script::{Scripted, asks, claim, drain, idle_pod, jobs, pod, seen, wish};
@@ -20,7 +22,8 @@ fn run(scripted: &mut Scripted, job: u32, reset: ReuseReset) {
 
 fn idle_for(scripted: &Scripted, job: u32, user: u32) -> Option<PartitionId> {
     let shape = Shape::default();
-    scripted.ledger.idle_for(&wish(job, 16, 60), &claim("1").controller, user, shape)
+    let idle = scripted.ledger.idle_for(&wish(job, 16, 60), &claim("1").controller, user, shape);
+    idle.map(|(partition, _)| partition)
 }
 
 #[test]
@@ -191,6 +194,38 @@ fn idle_partitions_go_with_the_settings_they_were_made_for() {
     run(&mut scripted, 7, ReuseReset::Always);
     let actions = scripted.tell(Event::Models(vec![ModelFacts { largest: 32, ..pod("pod64") }]));
     assert_eq!(actions, "remove 7, survey pod64");
+}
+
+#[test]
+fn reuse_is_not_for_partitions_of_other_settings_or_with_a_fault_or_a_drain() {
+    let mut scripted = idle_pod(ReuseReset::Always, None);
+    let running = "begin 7       -> create 7
+                   up 7          -> launch 7, survey pod64
+                   launched 7    ->";
+    let removed = "fini 7        -> await-nodes 7
+                   nodes-done 7  -> remove 7
+                   gone 7        -> kick, survey pod64";
+    scripted.play(running);
+    let keep = Duration::from_secs(1000);
+    let idle = IdleRules { keep, settings: 1, ..IdleRules::default() };
+    scripted.tell(Event::Models(vec![ModelFacts { idle: idle.clone(), ..pod("pod64") }]));
+    scripted.play(removed);
+    // Other facts of the model do not matter.
+    scripted.now.0 += 4_000_000;
+    scripted.play(running);
+    scripted.tell(Event::Models(vec![ModelFacts { idle, largest: 32, ..pod("pod64") }]));
+    scripted.lists(vec![SeenPartition { fault: Some("link".into()), ..seen("slurm_7", 0..16) }]);
+    scripted.lists(vec![seen("slurm_7", 0..16)]);
+    scripted.play(removed);
+    scripted.now.0 += 4_000_000;
+    scripted.play(running);
+    scripted.lists(vec![seen("slurm_7", 0..16)]);
+    scripted.play(
+        "fini 7        -> await-nodes 7
+         nodes-done 7  -> idle-reset 7",
+    );
+    scripted.tell(drain("pod64", Some(3)));
+    scripted.play("idle 7 -> kick, remove 7");
 }
 
 #[test]

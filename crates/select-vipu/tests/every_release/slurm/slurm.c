@@ -278,6 +278,7 @@ void **job_list;
 time_t last_job_update;
 void **node_record_table_ptr;
 int node_record_count;
+int64_t *avail_node_bitmap;
 void *default_part_loc;
 void **part_list;
 void **resv_list;
