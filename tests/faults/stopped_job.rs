@@ -23,7 +23,8 @@ const LOST_ANSWER: &str = "Zero Bytes were transmitted or received";
 const NOTICE_LIMIT: Duration = Duration::from_secs(20);
 
 /// The words of the plugin about a fault of the controller or a disk.
-const NOTICES: [&str; 4] = ["trying again", "no IPU job of model", "cannot start", "No space left"];
+const NOTICES: [&str; 5] =
+    ["trying again", "no IPU job of model", "cannot start", "No space left", "another id is used"];
 
 /// The script of the job: prints the process that started it, and stays until it may go.
 const SCRIPT: &str = "echo \"parent $PPID\"\nwhile [ ! -e go ]; do sleep 0.1; done\necho went";
