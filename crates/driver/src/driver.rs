@@ -122,7 +122,7 @@ impl<W: Environment> Driver<W> {
         tracked.cancel.replace(cancel.clone());
         let before: Vec<_> = before.iter().filter_map(|other| shared.known(other)).collect();
         let before: Vec<_> = before.iter().map(|other| other.gone.borrow().clone()).collect();
-        let is_cleared = !before.is_empty();
+        let waits_for_removals = !before.is_empty();
         // The time limit begins with the order, whatever the order waits for first.
         let deadline = create::deadline(&shared, &claim, cancel);
         spawn_local(async move {
@@ -152,9 +152,9 @@ impl<W: Environment> Driver<W> {
                     }
                     answer
                 }
-                Err(Stop::TimedOut) if is_cleared => {
+                Err(Stop::TimedOut) if waits_for_removals => {
                     let reason = format!(
-                        "partition {} could not be asked for within {} s: idle partitions are still being removed for it",
+                        "partition {} could not be asked for within {} s: idle partitions are still being removed for it; slurmctld's log says why",
                         claim.partition,
                         deadline.seconds()
                     );

@@ -15,7 +15,7 @@ impl Ledger {
     pub(crate) fn refused(&mut self, now: Millis, partition: &PartitionId, todo: &mut Vec<Action>) {
         let Some((serial, record)) = self.claims.holder(partition) else { return };
         let id = record.claim.pod();
-        self.end_idle(now, &id, todo, |_| true);
+        self.end_idle(now, todo, |_, claim, _| claim.pod() == id);
         let pod = self.pods.get(&id);
         let is_being_cleared = pod.is_some_and(|pod| pod.is_being_cleared(now));
         self.claims.refused(now, serial, is_being_cleared);

@@ -53,8 +53,11 @@ impl Ledger {
         });
         let best = serving.max_by_key(|(_, record)| (!record.needs_reset_for(user), record.since));
         let partition = &best?.1.claim.partition;
-        let listed = self.pods.get(&pod)?.listed().get(partition).filter(|_| is_explicit);
-        Some((partition.clone(), listed.map(|listed| listed.places.clone()).unwrap_or_default()))
+        let places = match is_explicit {
+            true => self.pods.get(&pod)?.listed().get(partition)?.places.clone(),
+            false => vec![],
+        };
+        Some((partition.clone(), places))
     }
 
     /// Adds a claim whose partition the controller is asked for, unless an idle partition has its id: then the
@@ -71,10 +74,7 @@ impl Ledger {
         };
         if record.serves(&claim) {
             let reset = record.needs_reset_for(claim.user);
-            self.claims.remove(now, serial);
-            if let Some(pod) = self.pods.get_mut(&claim.pod()) {
-                pod.forget(serial);
-            }
+            self.take_out(now, serial);
             self.add(now, claim.clone(), phase);
             self.claims.note_reused(&claim.partition);
             todo.push(Action::Driver(DriverAction::Reuse { claim, reset }));
@@ -102,8 +102,13 @@ impl Ledger {
             let claim = holder.claim.clone();
             todo.push(Action::Host(HostAction::OpenCompletion { claim, launch_raised: false }));
         }
-        self.claims.remove(now, serial);
-        if let Some(pod) = self.pods.get_mut(&claim.pod()) {
+        self.take_out(now, serial);
+    }
+
+    /// Takes out a claim whose partition another claim gets.
+    fn take_out(&mut self, now: Millis, serial: Serial) {
+        let Some(record) = self.claims.remove(now, serial) else { return };
+        if let Some(pod) = self.pods.get_mut(&record.claim.pod()) {
             pod.forget(serial);
         }
     }
@@ -133,10 +138,12 @@ impl Ledger {
     /// Removes a partition that has just become idle, if the settings have changed meanwhile or its IPUs are
     /// drained. Removes the oldest idle partitions of its Pod until no more than KeepIdleMax IPUs are idle.
     pub(crate) fn trim_idle(&mut self, now: Millis, new: &PartitionId, todo: &mut Vec<Action>) {
-        let Some((_, record)) = self.claims.holder(new) else { return };
+        let Some((serial, record)) = self.claims.holder(new) else { return };
         let id = record.claim.pod();
-        self.end_idle(now, &id, todo, |record| record.is_outdated);
-        self.end_drained_idle(now, &id.model, todo);
+        if record.is_outdated {
+            self.signal(now, serial, Signal::IdleOver, todo);
+        }
+        self.end_drained_idle(now, todo);
         let most = self.models.get(&id.model).and_then(|model| model.facts().idle.most);
         let Some(most) = most else { return };
         let mut idle = self.idle_ipus(&id);
@@ -151,16 +158,16 @@ impl Ledger {
         }
     }
 
-    /// Removes the idle partitions of a Pod that meet a condition.
+    /// Removes the idle partitions that meet a condition.
     pub(crate) fn end_idle(
         &mut self,
         now: Millis,
-        id: &PodId,
         todo: &mut Vec<Action>,
-        is_over: impl Fn(&Record) -> bool,
+        is_over: impl Fn(&Self, &Claim, Millis) -> bool,
     ) {
+        let is_over = |record: &Record| is_over(self, &record.claim, record.since);
         let over: Vec<_> =
-            self.idle_on(id).filter(|(_, record)| is_over(record)).map(|(serial, _)| serial).collect();
+            self.claims.idle().filter(|(_, record)| is_over(record)).map(|(serial, _)| serial).collect();
         for serial in over {
             self.signal(now, serial, Signal::IdleOver, todo);
         }
@@ -169,28 +176,21 @@ impl Ledger {
     /// Removes the idle partitions of a Pod that are too old.
     pub(crate) fn end_old_idle(&mut self, now: Millis, id: &PodId, todo: &mut Vec<Action>) {
         let keep = self.models.get(&id.model).map(|model| model.facts().idle.keep).unwrap_or_default();
-        let is_old = |record: &Record| u128::from(now.0.saturating_sub(record.since.0)) >= keep.as_millis();
-        self.end_idle(now, id, todo, is_old);
+        let is_old = |since: Millis| u128::from(now.0.saturating_sub(since.0)) >= keep.as_millis();
+        self.end_idle(now, todo, |_, claim, since| claim.pod() == *id && is_old(since));
     }
 
     /// Removes all idle partitions of a model whose settings change. Those of its jobs will not stay idle.
     pub(crate) fn end_idle_of_model(&mut self, now: Millis, model: &ModelName, todo: &mut Vec<Action>) {
         self.claims.outdate(model);
-        for id in self.pods_of(model) {
-            self.end_idle(now, &id, todo, |_| true);
-        }
+        self.end_idle(now, todo, |_, claim, _| claim.model == *model);
     }
 
-    /// Removes the idle partitions of a model on drained IPUs.
-    pub(crate) fn end_drained_idle(&mut self, now: Millis, model: &ModelName, todo: &mut Vec<Action>) {
-        for id in self.pods_of(model) {
-            let Some(pod) = self.pods.get(&id).cloned() else { continue };
-            self.end_idle(now, &id, todo, |record| pod.drains_claim(&record.claim));
-        }
-    }
-
-    fn pods_of(&self, model: &ModelName) -> Vec<PodId> {
-        self.models.get(model).map(|model| model.pods().to_vec()).unwrap_or_default()
+    /// Removes the idle partitions on drained IPUs.
+    pub(crate) fn end_drained_idle(&mut self, now: Millis, todo: &mut Vec<Action>) {
+        self.end_idle(now, todo, |ledger, claim, _| {
+            ledger.pods.get(&claim.pod()).is_some_and(|pod| pod.drains_claim(claim))
+        });
     }
 
     /// Removes the idle partitions in the way of a new one. Returns those that have to be gone before it is

@@ -35,7 +35,7 @@ impl Ledger {
         for serial in self.prepared_on_drained(&scope.model) {
             self.signal(now, serial, Signal::Ended(Ending::Unheld), todo);
         }
-        self.end_drained_idle(now, &scope.model, todo);
+        self.end_drained_idle(now, todo);
         if self.largest_now(&scope.model) > before {
             todo.push(Action::Host(HostAction::KickScheduler));
         }

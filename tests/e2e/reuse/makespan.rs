@@ -43,7 +43,7 @@ fn creates(cluster: &Cluster) -> Result<u64> {
 }
 
 #[test]
-fn reuse_saves_most_creates_and_most_of_the_start() -> Result<()> {
+fn reuse_saves_most_creates() -> Result<()> {
     let site = || slow(2).cpus(64);
     let reusing = || site().vipu_conf("KeepIdle=60").vipu_conf("ReuseReset=other-users");
     let [without, with] = thread::scope(|scope| {

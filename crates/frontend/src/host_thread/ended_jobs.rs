@@ -143,12 +143,13 @@ impl EndedJobs {
             () if job.has_ended() && !job.has_lost_node() => Nodes::Done,
             () => Nodes::Unknown,
         });
-        let mut done = Vec::new();
+        let run_on = |claim: &Claim| (claim.run.job, claim.partition.clone());
+        let mut done = HashSet::new();
         for (ended, nodes) in due.into_iter().zip(nodes) {
             let partition = ended.claim.partition.clone();
             if frontend.ledger().awaits(&ended.claim) != Some(Awaits::Nodes) {
                 // Another job may have the partition by now.
-                done.push(ended.claim);
+                done.insert(run_on(&ended.claim));
                 continue;
             }
             frontend.tell(match nodes.unwrap_or(Nodes::Unknown) {
@@ -156,8 +157,8 @@ impl EndedJobs {
                 Nodes::Busy if !ended.is_late(now) => continue,
                 Nodes::Busy | Nodes::Unknown => Event::NodesUnknown(partition),
             });
-            done.push(ended.claim);
+            done.insert(run_on(&ended.claim));
         }
-        self.on_nodes.retain(|ended| !done.contains(&ended.claim));
+        self.on_nodes.retain(|ended| !done.contains(&run_on(&ended.claim)));
     }
 }
