@@ -2,9 +2,10 @@
 
 use std::fmt::Display;
 use std::future::Future;
+use std::time::Duration;
 
 use ledger::SeenPartition;
-use vipu_types::{ControllerName, IpuCount, PartitionId, Place, Shape};
+use vipu_types::{ControllerName, IpuCount, JobRun, PartitionId, Place, Shape};
 
 use crate::{CallError, ModelSettings};
 
@@ -38,6 +39,12 @@ pub trait Controller: Sized + 'static {
 
     /// Asks to reset a partition to its initial state. `Ok` means that the controller took the request.
     fn reset(&self, partition: &PartitionId) -> impl Future<Output = Result<(), CallError>>;
+
+    /// Notes that a partition stays idle after its job, and how long it took to make it idle.
+    fn stays_idle(&self, _partition: &PartitionId, _took: Duration) {}
+
+    /// Notes that a job has an idle partition now: the run that had it before, and how long the change took.
+    fn reused(&self, _partition: &PartitionId, _before: JobRun, _took: Duration) {}
 
     /// All IPUs and partitions that concern partitions with these settings.
     fn survey(&self, settings: &ModelSettings) -> impl Future<Output = Result<Listing, CallError>>;

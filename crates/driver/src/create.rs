@@ -16,6 +16,8 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
+use vipu_types::JobRun;
+
 use crate::call_failure::Counts;
 use crate::create_deadline::{self, CreateDeadline, Stop};
 use crate::create_progress::CreateProgress;
@@ -67,6 +69,8 @@ pub(crate) enum Start {
     Anew,
     /// It is idle, and given to the claim.
     Reuse {
+        /// The last run that had it.
+        before: JobRun,
         /// Whether it is reset first.
         reset: bool,
     },
@@ -100,6 +104,10 @@ pub(crate) async fn create<W: Environment>(
         Err(why) => return failed(why),
     };
     let progress = CreateProgress::new(claim, pod.usual_create.get());
+    let (before, reset) = match start {
+        Start::Anew => (None, false),
+        Start::Reuse { before, reset } => (Some(before), reset),
+    };
     let mut create = Create {
         shared,
         pod,
@@ -110,7 +118,8 @@ pub(crate) async fn create<W: Environment>(
         has_begun: false,
         place: None,
         intent: None,
-        reset: start == Start::Reuse { reset: true },
+        before,
+        reset,
         may_exist: tracked.owner.get() == PartitionOwner::Ours,
         is_unanswered: tracked.unanswered.get() > 0,
         trouble: Cow::Borrowed(""),
@@ -124,8 +133,15 @@ pub(crate) async fn create<W: Environment>(
     };
     match made {
         Ok(()) => {
-            let (size, seconds) = (claim.size, began.elapsed().as_secs_f64());
-            let made = if start == Start::Anew { "made" } else { "reused" };
+            let (size, took) = (claim.size, began.elapsed());
+            let made = match create.before {
+                None => "made",
+                Some(before) => {
+                    create.pod.controller.reused(&partition, before, took);
+                    "reused"
+                }
+            };
+            let seconds = took.as_secs_f64();
             tracing::info!("partition {partition} of {size} IPUs {made} in {seconds:.3} s for {run}");
             Event::Up(partition)
         }
@@ -170,6 +186,8 @@ struct Create<'a, W: Environment> {
     place: Option<PlaceInQueue>,
     /// The directory of the files in the recorded intent, once the intent is on record.
     intent: Option<Option<Arc<Path>>>,
+    /// The last run of the idle partition that is used. None if the partition is made.
+    before: Option<JobRun>,
     /// The partition is to be reset first.
     reset: bool,
     /// The controller may have the partition, so the create looks for it before it asks.
@@ -343,6 +361,7 @@ impl<W: Environment> Create<'_, W> {
         let place = self.place.take();
         let is_found = self.may_exist && self.found().await?;
         if !is_found {
+            self.before = None;
             if let Some(place) = &place {
                 self.deadline.hold(place.reached()).await?;
             }

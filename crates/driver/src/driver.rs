@@ -71,7 +71,9 @@ impl<W: Environment> Driver<W> {
         match action {
             DriverAction::Create(claim) => self.create(claim, vec![], Start::Anew),
             DriverAction::CreateAfter(claim, before) => self.create(claim, before, Start::Anew),
-            DriverAction::Reuse { claim, reset } => self.create(claim, vec![], Start::Reuse { reset }),
+            DriverAction::Reuse { claim, before, reset } => {
+                self.create(claim, vec![], Start::Reuse { before, reset });
+            }
             DriverAction::MakeIdle { claim, reset } => self.make_idle(claim, reset),
             DriverAction::CancelCreate(partition) => {
                 if let Some(tracked) = shared.known(&partition) {

@@ -31,9 +31,10 @@ pub(crate) async fn make_idle<W: Environment>(
     let began = Instant::now();
     let (run, partition) = (claim.run, &claim.partition);
     match made_idle(&shared, &tracked, &claim, reset).await {
-        Ok(()) => {
-            let reset = if reset { ", reset" } else { "" };
-            let seconds = began.elapsed().as_secs_f64();
+        Ok(pod) => {
+            let (reset, took) = (if reset { ", reset" } else { "" }, began.elapsed());
+            pod.controller.stays_idle(partition, took);
+            let seconds = took.as_secs_f64();
             tracing::info!("{run}: partition {partition} stays idle{reset} after {seconds:.3} s");
             true
         }
@@ -49,7 +50,7 @@ async fn made_idle<W: Environment>(
     tracked: &Rc<Tracked>,
     claim: &Claim,
     reset: bool,
-) -> Result<(), String> {
+) -> Result<Rc<PodInUse<W::Controller>>, String> {
     if tracked.before.is_some() {
         return Err("an earlier slurmctld has made it".into());
     }
@@ -64,10 +65,11 @@ async fn made_idle<W: Environment>(
         shared.confirm().await.map_err(|error| error.to_string())?;
         let limit = pod.settings.create_timeout;
         let in_time = timeout(limit, reset_to_active(&pod, tracked, &claim.partition)).await;
-        return in_time.unwrap_or_else(|_| Err(format!("its reset took more than {} s", limit.as_secs())));
+        in_time.map_err(|_| format!("its reset took more than {} s", limit.as_secs()))??;
+        return Ok(pod);
     }
     match pod.status(&claim.partition).await.map_err(|error| error.message)? {
-        PartitionState::Active => Ok(()),
+        PartitionState::Active => Ok(pod),
         state => Err(format!("its controller shows it as {state:?}")),
     }
 }

@@ -1,6 +1,6 @@
 //! Instructions of the ledger to the driver and to the host thread.
 
-use vipu_types::{PartitionId, PodId};
+use vipu_types::{JobRun, PartitionId, PodId};
 
 use crate::event::SeenPartition;
 use crate::{Claim, Seconds};
@@ -33,6 +33,8 @@ pub enum DriverAction {
     Reuse {
         /// The claim.
         claim: Claim,
+        /// The last run that had the partition.
+        before: JobRun,
         /// Whether it has to be reset first.
         reset: bool,
     },

@@ -73,11 +73,11 @@ impl Ledger {
             return;
         };
         if record.serves(&claim) {
-            let reset = record.needs_reset_for(claim.user);
+            let (before, reset) = (record.claim.run, record.needs_reset_for(claim.user));
             self.take_out(now, serial);
             self.add(now, claim.clone(), phase);
             self.claims.note_reused(&claim.partition);
-            todo.push(Action::Driver(DriverAction::Reuse { claim, reset }));
+            todo.push(Action::Driver(DriverAction::Reuse { claim, before, reset }));
         }
     }
 

@@ -28,11 +28,13 @@ const PRIORITY: u8 = 10 * 8 + 6;
 /// The most lines that wait for the disk. Further ones are lost.
 const MOST_WAITING: usize = 10_000;
 
-/// A change on a controller.
+/// A change on a controller, or of the job of a partition.
 pub(crate) struct Change {
     pub(crate) what: &'static str,
     pub(crate) pod: PodId,
     pub(crate) partition: PartitionId,
+    /// The job that had the partition before.
+    pub(crate) before: Option<u32>,
     pub(crate) seconds: f64,
     pub(crate) outcome: &'static str,
 }
@@ -103,7 +105,7 @@ pub(crate) fn start(
 
 /// The line of a change, with the job that has the partition.
 fn line(change: Change, claim: Option<&ClaimView>) -> AuditLine {
-    let Change { what, pod, partition, seconds, outcome } = change;
+    let Change { what, pod, partition, before, seconds, outcome } = change;
     AuditLine {
         at: now(),
         what: what.to_owned(),
@@ -112,6 +114,7 @@ fn line(change: Change, claim: Option<&ClaimView>) -> AuditLine {
         controller: Some(pod.controller.to_string()),
         partition: Some(partition.to_string()),
         job: claim.map(|it| it.claim.run.job),
+        before,
         user: claim.map(|it| it.claim.user),
         ipus: claim.map(|it| it.claim.size.get()),
         seconds,

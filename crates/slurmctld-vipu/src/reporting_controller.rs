@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use driver::{CallError, Controller, CreateRequest, Failure, Listing, ModelSettings, PartitionState};
 use vipu_client::Client;
 use vipu_status::ControllerCounters;
-use vipu_types::{ControllerName, PartitionId, PodId};
+use vipu_types::{ControllerName, JobRun, PartitionId, PodId};
 
 use crate::audit_thread::{Audit, Change};
 
@@ -71,12 +71,23 @@ impl ReportingController {
         began: Instant,
         result: Result<T, CallError>,
     ) -> Result<T, CallError> {
-        if let Some(audit) = &self.audit {
-            let outcome = result.as_ref().map_or_else(|why| cause(why.failure), |_| "ok");
-            let (pod, partition) = (self.pod.clone(), partition.clone());
-            audit.change(Change { what, pod, partition, seconds: began.elapsed().as_secs_f64(), outcome });
-        }
+        let outcome = result.as_ref().map_or_else(|why| cause(why.failure), |_| "ok");
+        self.audit(what, partition, None, began.elapsed(), outcome);
         self.counted(result)
+    }
+
+    fn audit(
+        &self,
+        what: &'static str,
+        partition: &PartitionId,
+        before: Option<u32>,
+        took: Duration,
+        outcome: &'static str,
+    ) {
+        if let Some(audit) = &self.audit {
+            let (pod, partition) = (self.pod.clone(), partition.clone());
+            audit.change(Change { what, pod, partition, before, seconds: took.as_secs_f64(), outcome });
+        }
     }
 }
 
@@ -140,6 +151,14 @@ impl Controller for ReportingController {
     async fn reset(&self, partition: &PartitionId) -> Result<(), CallError> {
         let began = Instant::now();
         self.audited("reset", partition, began, self.client.reset(partition).await)
+    }
+
+    fn stays_idle(&self, partition: &PartitionId, took: Duration) {
+        self.audit("idle", partition, None, took, "ok");
+    }
+
+    fn reused(&self, partition: &PartitionId, before: JobRun, took: Duration) {
+        self.audit("reuse", partition, Some(before.job), took, "ok");
     }
 
     async fn survey(&self, settings: &ModelSettings) -> Result<Listing, CallError> {

@@ -87,19 +87,22 @@ fn add_one(page: &mut Page, view: &View<'_>, history: &History) {
         ("IPUs", number(history.ipus)),
         ("model", history.model.clone()),
         ("controller", history.controller.clone()),
+        ("reused after", history.before.map(|job| format!("job {job}")).unwrap_or_default()),
         ("asked for", view.time_if_known(history.asked)),
         ("ready", after(history.ready, history.making, "it was asked for")),
         ("failed calls", failures.join(", ")),
+        ("idle", history.idle.map(|at| view.time(at)).unwrap_or_default()),
         ("removal", removal),
         ("gone", after(history.gone, history.removing, "the first call")),
     ];
-    rows.retain(|(name, value)| *name != "failed calls" || !value.is_empty());
+    // An idle partition that is not removed is idle now, or another job's.
+    let stays = history.idle.is_some() && history.removal.is_none();
+    rows.retain(|(name, value)| !(value.is_empty() || stays && matches!(*name, "removal" | "gone")));
     page.fields(&rows);
     if let (Some(time), Some(share)) = (history.time(), history.share) {
         let (took, percent) = (history.making_and_removing(), share * 100.0);
-        page.line(&format!(
-            "  Making and removing the partition took {took:.1} s of {time:.0} s ({percent:.1} %)."
-        ));
+        let what = if history.idle.is_some() { "Making" } else { "Making and removing" };
+        page.line(&format!("  {what} the partition took {took:.1} s of {time:.0} s ({percent:.1} %)."));
     }
 }
 
@@ -111,6 +114,7 @@ fn times(count: u64) -> String {
 fn reason(view: &View<'_>, history: &History) -> String {
     match (&history.freed, history.removal_why.as_deref(), history.ready) {
         (Some(freed), _, _) => requested(view, freed),
+        _ if history.idle.is_some() => "it was idle".to_owned(),
         (None, Some("no job"), _) => "it had no job".to_owned(),
         (None, _, None) => "it was not ready".to_owned(),
         _ => "its job needed it no longer".to_owned(),

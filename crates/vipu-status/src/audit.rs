@@ -13,8 +13,9 @@ pub const OLD_AUDIT_LOGS: u32 = 4;
 pub struct AuditLine {
     /// The time of the end of the action.
     pub at: i64,
-    /// The action: `create` and `remove` for a call to a controller, `ready` and `gone` for its effect, or the
-    /// request of an administrator.
+    /// The action: `create` and `remove` for a call to a controller, `ready` and `gone` for its effect, `reset` for a
+    /// call, `idle` and `reuse` for a partition that stays after its job and for its next job, or the request of an
+    /// administrator.
     pub what: String,
     /// The administrator, or the number of the user who asked. None if slurm-vipu acted by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,6 +41,9 @@ pub struct AuditLine {
     /// Slurm's id of the partition's job. None if no job has the partition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<u32>,
+    /// For `reuse`: the job that had the partition before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<u32>,
     /// The numeric id of the job's user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<u32>,

@@ -7,7 +7,7 @@ use testbed::{
     wait_until,
 };
 
-use vipu_status::{Status, file_names};
+use vipu_status::{AUDIT_LOG, AuditLine, Status, file_names};
 
 use super::{are_idle, keep_no_longer, keeping, made, resets};
 use crate::LIMIT;
@@ -24,6 +24,13 @@ fn gets(cluster: &Cluster, account: &Account, ipus: u32, of: JobId) -> Result<Jo
     Ok(job)
 }
 
+/// The jobs that got an idle partition by the audit log, each with the job before it.
+fn reuses(cluster: &Cluster) -> Result<Vec<(Option<u32>, Option<u32>)>> {
+    let log = std::fs::read_to_string(cluster.layout().state().join(AUDIT_LOG))?;
+    let lines: Vec<AuditLine> = log.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    Ok(lines.iter().filter(|line| line.what == "reuse").map(|line| (line.job, line.before)).collect())
+}
+
 #[test]
 fn reuse_gives_the_partition_to_the_next_job_after_a_reset() -> Result<()> {
     keeping("always").run(|cluster| {
@@ -32,10 +39,12 @@ fn reuse_gives_the_partition_to_the_next_job_after_a_reset() -> Result<()> {
         ended(cluster, first, "COMPLETED")?;
         are_idle(cluster, &[first])?;
         ensure!(cluster.ipuof_files()?.is_empty(), "{:?}", cluster.ipuof_files()?);
-        gets(cluster, &root, 4, first)?;
+        let second = gets(cluster, &root, 4, first)?;
         are_idle(cluster, &[first])?;
-        gets(cluster, &Account::named("daemon")?, 4, first)?;
+        let third = gets(cluster, &Account::named("daemon")?, 4, first)?;
         are_idle(cluster, &[first])?;
+        let reused = |job: JobId, before: JobId| (Some(job.0), Some(before.0));
+        ensure!(reuses(cluster)? == [reused(second, first), reused(third, second)]);
         ensure!((made(cluster)?, resets(cluster, &partition_name(first, 0))?) == (1, 3));
         // Another size is another partition.
         let small = cluster.sbatch(SHOW, &["--gres=vipu:pod64:2"])?;

@@ -87,6 +87,9 @@ pub trait Network: Clone + 'static {
     /// Notes that a controller resets a partition.
     fn about_to_reset(&self, _: &Machine<Self::State>, _: &PartitionId) {}
 
+    /// Notes that a partition stays idle, or that another job has it after this run.
+    fn noted(&self, _: &PartitionId, _before: Option<JobRun>) {}
+
     /// Changes the state that a controller reports.
     fn shown(&self, _: &Machine<Self::State>, state: PartitionState) -> PartitionState {
         state
@@ -337,6 +340,14 @@ impl<N: Network> Controller for Line<N> {
             machine.reset(id.as_str())
         };
         self.call(Call::Reset, Some(partition), work).await?.map_err(|refusal| self.told(&refusal))
+    }
+
+    fn stays_idle(&self, partition: &PartitionId, _: Duration) {
+        self.network.noted(partition, None);
+    }
+
+    fn reused(&self, partition: &PartitionId, before: JobRun, _: Duration) {
+        self.network.noted(partition, Some(before));
     }
 
     async fn survey(&self, _: &ModelSettings) -> Result<Listing, CallError> {

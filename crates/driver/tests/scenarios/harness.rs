@@ -154,6 +154,14 @@ impl Network for Lines {
     type State = ();
     const TIMEOUT: Duration = Duration::from_secs(1);
 
+    fn noted(&self, partition: &PartitionId, before: Option<JobRun>) {
+        let partition = short(partition);
+        self.0.note(match before {
+            None => format!("stays {partition}"),
+            Some(before) => format!("reused {partition} after {}", before.job),
+        });
+    }
+
     fn machine(&self, name: &ControllerName) -> Option<Rc<Machine<()>>> {
         self.0.machines.borrow().get(name.host()).cloned()
     }

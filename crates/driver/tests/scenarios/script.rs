@@ -167,14 +167,17 @@ impl Script {
 
     fn order(&self, what: &str, job: u32, of: &[&str]) {
         let mut claim = claim(job);
-        let (mut until, mut before) = (Seconds(0), vec![]);
+        let (mut until, mut before, mut last) = (Seconds(0), vec![], claim.run);
         for option in of.chunks(2) {
             match option {
                 ["waiting", ..] => claim.run = JobRun::waiting(job, 0, 1_700_000_000),
                 ["on", host] => claim.controller = pod_at(host).controller,
                 ["of", ipus] => claim.size = IpuCount::new(u64::from(number(ipus))).unwrap(),
                 ["later", by] => claim.run.start += i64::from(number(by)),
-                ["id", other] => claim.partition = id(number(other)),
+                ["id", other] => {
+                    last = crate::claim::claim(number(other)).run;
+                    claim.partition = id(number(other));
+                }
                 ["after", other] => before.push(id(number(other))),
                 ["until", time] => until = Seconds(number(time).into()),
                 other => panic!("no option {other:?}"),
@@ -183,8 +186,8 @@ impl Script {
         self.act(match what {
             "create" if before.is_empty() => DriverAction::Create(claim),
             "create" => DriverAction::CreateAfter(claim, before),
-            "reuse" => DriverAction::Reuse { claim, reset: false },
-            "reuse-reset" => DriverAction::Reuse { claim, reset: true },
+            "reuse" => DriverAction::Reuse { claim, before: last, reset: false },
+            "reuse-reset" => DriverAction::Reuse { claim, before: last, reset: true },
             "idle" => DriverAction::MakeIdle { claim, reset: false },
             "idle-reset" => DriverAction::MakeIdle { claim, reset: true },
             "remove" => DriverAction::Remove(claim),

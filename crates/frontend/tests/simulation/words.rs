@@ -31,7 +31,7 @@ pub fn of_action(action: &Action) -> String {
         Action::Driver(DriverAction::CreateAfter(claim, before)) => {
             format!("Create {} after {before:?}", claim.partition)
         }
-        Action::Driver(DriverAction::Reuse { claim, reset }) => {
+        Action::Driver(DriverAction::Reuse { claim, reset, .. }) => {
             format!("Reuse {}{}", of_claim(claim), if *reset { ", reset" } else { "" })
         }
         Action::Driver(DriverAction::MakeIdle { claim, reset }) => {

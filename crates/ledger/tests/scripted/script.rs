@@ -266,10 +266,10 @@ fn short(action: &Action) -> String {
             let before: Vec<_> = before.iter().map(run).collect();
             format!("create {} after {}", run_of(claim), before.join(" "))
         }
-        Driver(DriverAction::Reuse { claim, reset: false }) => {
+        Driver(DriverAction::Reuse { claim, reset: false, .. }) => {
             format!("reuse {} for {}", run_of(claim), claim.run.job)
         }
-        Driver(DriverAction::Reuse { claim, reset: true }) => {
+        Driver(DriverAction::Reuse { claim, reset: true, .. }) => {
             format!("reset {} for {}", run_of(claim), claim.run.job)
         }
         Driver(DriverAction::MakeIdle { claim, reset }) => {

@@ -23,14 +23,17 @@ pub(super) struct Collector<'a> {
     is_first: Cell<bool>,
     since: Option<i64>,
     histories: Vec<History>,
-    /// The last history of each partition.
+    /// The history of the last job of each partition, if it is wanted.
     last: HashMap<Key, usize>,
 }
 
 impl<'a> Collector<'a> {
     pub(super) fn new(of: &'a Of, selection: &'a Selection) -> Self {
         let marks = match of {
-            Of::Jobs(ids) => (ids.iter().map(|id| format!("\"job\":{id},")).collect(), "\"job\":"),
+            Of::Jobs(ids) => {
+                let members = |id| [format!("\"job\":{id},"), format!("\"before\":{id},")];
+                (ids.iter().flat_map(members).collect(), "\"job\":")
+            }
             Of::Partition(id) => (vec![serde_json::Value::from(id.as_str()).to_string()], "\"partition\":"),
             Of::Selected => {
                 (selection.user().iter().map(|id| format!("\"user\":{id},")).collect(), "\"user\":")
@@ -61,11 +64,11 @@ impl<'a> Collector<'a> {
             return;
         };
         let key = (model.clone(), controller.clone(), partition.clone());
-        let begins = matches!(&*line.what, "create" | "ready");
+        let begins = matches!(&*line.what, "create" | "ready" | "reuse");
         let known = self.last.get(&key).copied().filter(|known| {
             let history = &self.histories[*known];
             let is_same = line.job.is_none() || history.job.is_none() || line.job == history.job;
-            is_same && !(begins && history.gone.is_some())
+            is_same && !(begins && history.end().is_some())
         });
         let place = match known {
             Some(place) => place,
@@ -75,18 +78,22 @@ impl<'a> Collector<'a> {
                 self.last.insert(key, self.histories.len() - 1);
                 self.histories.len() - 1
             }
-            None => return,
+            None => {
+                self.last.remove(&key);
+                return;
+            }
         };
         self.histories[place].take(line);
     }
 
     /// Takes a request for a partition. It names the id alone, and refers to a partition that is not gone.
     fn freed(&mut self, line: AuditLine) {
-        let is_meant = |it: &&mut History| it.gone.is_none() && Some(&it.partition) == line.target.as_ref();
+        let last = self.last.iter().filter(|((_, _, id), _)| Some(id) == line.target.as_ref());
+        let there = last.map(|(_, place)| *place).filter(|place| self.histories[*place].gone.is_none());
         if line.outcome == "ok"
-            && let Some(history) = self.histories.iter_mut().rev().find(is_meant)
+            && let Some(place) = there.max()
         {
-            history.freed = Some(Freed { by: line.by, reason: line.why });
+            self.histories[place].freed = Some(Freed { by: line.by, reason: line.why });
         }
     }
 
@@ -103,7 +110,7 @@ impl<'a> Collector<'a> {
 
     pub(super) fn log(mut self) -> Log {
         for history in &mut self.histories {
-            let known = history.making.and(history.removing).and(history.time()).filter(|time| *time > 0.0);
+            let known = history.making.and(history.time()).filter(|time| *time > 0.0);
             history.share = known.map(|time| history.making_and_removing() / time);
         }
         Log { since: self.since, histories: self.histories }
@@ -125,6 +132,12 @@ impl History {
                 self.asked.get_or_insert(began);
                 (self.ready, self.making) = (Some(line.at), Some(since(self.asked, line.at, seconds)));
             }
+            "reuse" => {
+                self.before = line.before;
+                self.asked.get_or_insert(began);
+                (self.ready, self.making) = (Some(line.at), Some(seconds));
+            }
+            "idle" => self.idle = Some(line.at),
             "remove" if self.removal.is_none() => {
                 (self.removal, self.removal_why) = (Some(began), line.why);
             }

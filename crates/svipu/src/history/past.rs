@@ -28,7 +28,7 @@ const COLUMNS: &[Column<History>] = &[
 
 fn time(row: &History) -> String {
     let known =
-        row.asked.zip(row.gone).and_then(|(asked, gone)| u64::try_from(gone.saturating_sub(asked)).ok());
+        row.asked.zip(row.end()).and_then(|(asked, end)| u64::try_from(end.saturating_sub(asked)).ok());
     known.map_or_else(|| "-".to_owned(), times::limit)
 }
 
@@ -36,12 +36,12 @@ fn seconds(known: Option<f64>) -> String {
     known.map_or_else(|| "-".to_owned(), |seconds| format!("{seconds:.1} s"))
 }
 
-/// The partitions that the document no longer has, the latest first.
+/// The partitions that their jobs no longer have, or that the document does not have, the latest first.
 pub(crate) fn of<'a>(view: &View<'_>, log: &'a Log) -> Vec<&'a History> {
     let current: std::collections::HashSet<_> =
         view.all.partitions.iter().map(|it| (&*it.model, &*it.controller, it.id.as_deref())).collect();
     let is_past = |it: &&History| {
-        it.gone.is_some() || !current.contains(&(&*it.model, &*it.controller, Some(&*it.partition)))
+        it.end().is_some() || !current.contains(&(&*it.model, &*it.controller, Some(&*it.partition)))
     };
     log.histories.iter().rev().filter(is_past).collect()
 }

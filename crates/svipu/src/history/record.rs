@@ -16,11 +16,11 @@ pub(crate) enum Of {
 pub(crate) struct Log {
     /// The time of its oldest line. None if it is empty.
     pub(crate) since: Option<i64>,
-    /// The partitions, in the order in which they were asked for.
+    /// The partitions, in the order in which they were asked for. One of several jobs is there for each of them.
     pub(crate) histories: Vec<History>,
 }
 
-/// What the audit log tells about one partition. Times are Unix times in seconds. What the log lacks is `None`.
+/// What the audit log tells about a partition and one of its jobs. Times are Unix times in seconds. What the log lacks is `None`.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub(crate) struct History {
     pub(crate) partition: String,
@@ -28,6 +28,8 @@ pub(crate) struct History {
     pub(crate) controller: String,
     /// Slurm's id of its job.
     pub(crate) job: Option<u32>,
+    /// The job that had it before. None if it was made for its job.
+    pub(crate) before: Option<u32>,
     /// The numeric id of its user.
     pub(crate) user: Option<u32>,
     /// Its number of IPUs.
@@ -37,6 +39,8 @@ pub(crate) struct History {
     pub(crate) ready: Option<i64>,
     /// The seconds from the first call until it was ready.
     pub(crate) making: Option<f64>,
+    /// The time from which it stayed idle after its job.
+    pub(crate) idle: Option<i64>,
     /// The time of the first call that had it removed.
     pub(crate) removal: Option<i64>,
     /// The state of the partition at that time.
@@ -46,7 +50,7 @@ pub(crate) struct History {
     pub(crate) gone: Option<i64>,
     /// The seconds from the first call until it was gone.
     pub(crate) removing: Option<f64>,
-    /// The part of the time from `asked` to `gone` that `making` and `removing` took.
+    /// The part of the time from `asked` to `idle` or `gone` that `making` and `removing` took.
     pub(crate) share: Option<f64>,
     pub(crate) failures: Vec<FailedCalls>,
 }
@@ -72,24 +76,31 @@ pub(crate) struct FailedCalls {
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Totals {
     pub(crate) partitions: usize,
-    /// IPUs multiplied by hours, from `asked` to `gone`.
+    /// IPUs multiplied by hours, from `asked` to `idle` or `gone`.
     pub(crate) ipu_hours: f64,
     /// The seconds that making and removing took.
     pub(crate) making_and_removing: f64,
-    /// The seconds from `asked` to `gone`.
+    /// The seconds from `asked` to `idle` or `gone`.
     pub(crate) time: f64,
 }
 
 impl History {
-    /// The seconds from `asked` to `gone`. Making and removing are known more exactly than these.
+    /// The time from which its job had it no longer: it was idle or gone.
+    pub(crate) fn end(&self) -> Option<i64> {
+        self.idle.or(self.gone)
+    }
+
+    /// The seconds from `asked` to the end. Making and removing are known more exactly than these.
     pub(crate) fn time(&self) -> Option<f64> {
-        let time = self.gone?.saturating_sub(self.asked?);
+        let time = self.end()?.saturating_sub(self.asked?);
         #[expect(clippy::cast_precision_loss, reason = "a time of more than 2^53 seconds is wrong anyhow")]
         Some((time as f64).max(self.making_and_removing()))
     }
 
+    /// The seconds that making and removing took. The removal of an idle partition cost its job nothing.
     pub(super) fn making_and_removing(&self) -> f64 {
-        self.making.unwrap_or(0.0) + self.removing.unwrap_or(0.0)
+        let removing = self.removing.filter(|_| self.idle.is_none());
+        self.making.unwrap_or(0.0) + removing.unwrap_or(0.0)
     }
 }
 

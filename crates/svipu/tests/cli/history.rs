@@ -137,6 +137,35 @@ fn cli_svipu_history_of_a_partition_that_is_there_again() {
 }
 
 #[test]
+fn cli_svipu_history_of_each_job_of_a_partition() {
+    let folder = tempfile::tempdir().unwrap();
+    let ok = |at, what, job, seconds| line(at, what, Some(job), "slurm_57", seconds, "ok");
+    let reuse = |at, job, before| AuditLine { before: Some(before), ..ok(at, "reuse", job, 2.4) };
+    let mut lines = life(9000, 57, "slurm_57");
+    lines.truncate(2);
+    lines.extend([
+        ok(8000, "reset", 57, 0.1),
+        ok(7998, "idle", 57, 2.1),
+        ok(7003, "reset", 63, 0.1),
+        reuse(7000, 63, 57),
+        ok(6000, "idle", 63, 0.1),
+        reuse(5000, 69, 63),
+        ok(4000, "idle", 69, 0.1),
+        ok(3000, "remove", 69, 0.1),
+        line(3000, "gone", None, "slurm_57", 0.5, "ok"),
+    ]);
+    write(folder.path(), &[], &lines);
+    let text = |line: &str| {
+        format!("$ svipu {line}\n{}\n", printed(&run_on(folder.path(), line, &surroundings(&[]))))
+    };
+    let [each, whole] = [["job 57", "job 63", "job 69"].map(text).concat(), text("partition slurm_57")];
+    let rows =
+        |text: &str| text.lines().filter(|line| line.starts_with(' ')).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(rows(&each), rows(&whole));
+    assert_snapshot!(each + &text("user alice"));
+}
+
+#[test]
 fn cli_svipu_history_names_the_request_that_freed_a_partition() {
     let folder = tempfile::tempdir().unwrap();
     let request = |by: &str, why: Option<&str>| AuditLine {
