@@ -19,6 +19,8 @@ pub(crate) fn healthy() -> Result<Status> {
     let counters = ControllerCounters {
         creates: 20,
         removes: 19,
+        resets: 7,
+        reuses: 5,
         reconciliations: 5,
         failures: BTreeMap::from([("unavailable".into(), 1)]),
     };

@@ -149,6 +149,7 @@ impl Controller for ReportingController {
     }
 
     async fn reset(&self, partition: &PartitionId) -> Result<(), CallError> {
+        lock(&self.facts).counters.resets += 1;
         let began = Instant::now();
         self.audited("reset", partition, began, self.client.reset(partition).await)
     }
@@ -158,6 +159,7 @@ impl Controller for ReportingController {
     }
 
     fn reused(&self, partition: &PartitionId, before: JobRun, took: Duration) {
+        lock(&self.facts).counters.reuses += 1;
         self.audit("reuse", partition, Some(before.job), took, "ok");
     }
 

@@ -149,6 +149,9 @@ fn calls(to: &mut Families<'_>, numbers: &Numbers) -> fmt::Result {
     each("vipu_creates", help, |it| it.counters.creates)?;
     let help = "The calls that ask for the removal of a partition, repetitions included.";
     each("vipu_removes", help, |it| it.counters.removes)?;
+    let help = "The calls that reset a partition, repetitions included.";
+    each("vipu_resets", help, |it| it.counters.resets)?;
+    each("vipu_reuses", "The jobs that got an idle partition.", |it| it.counters.reuses)?;
     let help = "The listings of partitions that were compared with the ledger.";
     each("vipu_reconciliations", help, |it| it.counters.reconciliations)?;
     let failures = each_controller(numbers).flat_map(|(labels, it)| {

@@ -67,6 +67,8 @@ fn pod16() -> Model {
     let counters = ControllerCounters {
         creates: 31,
         removes: 29,
+        resets: 7,
+        reuses: 5,
         reconciliations: 12,
         failures: BTreeMap::from([("unavailable".into(), 3), ("refused".into(), 1)]),
     };

@@ -33,6 +33,12 @@ pub struct ControllerCounters {
     pub creates: u64,
     /// The calls that ask for the removal of a partition, repetitions included.
     pub removes: u64,
+    /// The calls that reset a partition, repetitions included.
+    #[serde(default)]
+    pub resets: u64,
+    /// The jobs that got an idle partition.
+    #[serde(default)]
+    pub reuses: u64,
     /// The listings of partitions that were compared with the ledger.
     pub reconciliations: u64,
     /// The calls that failed, by cause.
