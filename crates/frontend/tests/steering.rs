@@ -72,7 +72,7 @@ fn site() -> (Frontend, Notes) {
         placement,
         reconcile_interval: std::time::Duration::from_secs(30),
         largest: 64,
-        idle: ledger::IdleRules::default(),
+        idle: ledger::IdleRules { keep: std::time::Duration::from_secs(600), ..Default::default() },
         trouble: None,
     };
     frontend.tell_models(vec![
@@ -306,6 +306,23 @@ fn cli_steer_reconcile_asks_each_controller() {
 }
 
 /// The numbers of the document agree with what the ledger gives to jobs.
+#[test]
+fn cli_steer_free_removes_an_idle_partition() {
+    let (frontend, notes) = site();
+    let partition = claim(1).partition;
+    frontend.tell(Event::begin(claim(1)));
+    frontend.tell(Event::Up(partition.clone()));
+    frontend.tell(Event::Launched(partition.clone()));
+    frontend.tell(Event::Fini { job: 1, ending: ledger::Ending::Unheld });
+    frontend.tell(Event::NodesDone(partition.clone()));
+    let why = "refused: slurm_1 is being reset after job 1: free it when it is idle";
+    plays(&frontend, &[("free slurm_1", why)]);
+    frontend.tell(Event::Idle(partition));
+    assert!(!frontend.free_own(1000, "slurm_1", None));
+    plays(&frontend, &[("free slurm_1", "done: slurm_1 was idle and is being removed")]);
+    assert!(matches!(notes.0.lock().unwrap().0.last(), Some(DriverAction::Remove(_))));
+}
+
 #[test]
 fn cli_steer_drained_ipus_are_not_free_in_the_document() {
     let (frontend, _) = site();

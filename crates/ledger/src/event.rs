@@ -143,7 +143,8 @@ pub enum Event {
     },
     /// The journal has the entry that the partition is kept.
     KeepRecorded(PartitionId),
-    /// The partition of a failed run is not kept any longer: its time is over, or the job was requeued.
+    /// The partition of a failed run is not kept any longer: its time is over, the job was requeued, or somebody
+    /// frees it. An administrator frees an idle partition, too.
     KeepOver(PartitionId),
     /// The create call was sent.
     CreateStarted(PartitionId),

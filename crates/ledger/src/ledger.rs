@@ -65,7 +65,8 @@ impl Ledger {
         self.phase_of(claim).is_some_and(Phase::is_kept)
     }
 
-    fn phase_of(&self, claim: &Claim) -> Option<&Phase> {
+    /// The phase of the claim's run. None if the run has no partition.
+    pub fn phase_of(&self, claim: &Claim) -> Option<&Phase> {
         let holder = self.claims.holder(&claim.partition).filter(|(_, it)| it.claim.run == claim.run);
         holder.map(|(_, it)| &it.phase)
     }

@@ -109,7 +109,7 @@ impl Phase {
             }
             (Phase::Keeping { gates, .. }, Signal::KeepOver | Signal::Ended(_)) => release(claim, *gates),
             (Phase::Kept { .. }, Signal::KeepOver | Signal::Ended(_)) => release(claim, Gates::Open),
-            (Phase::Idle { .. }, Signal::IdleOver) => remove(claim, Gates::Open),
+            (Phase::Idle { .. }, Signal::IdleOver | Signal::KeepOver) => remove(claim, Gates::Open),
             (Phase::Releasing { step, gates }, signal) => return step.on(signal, *gates, claim),
             _ => return None,
         };

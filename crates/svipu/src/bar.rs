@@ -10,11 +10,7 @@ const CELLS: u64 = 64;
 pub(crate) fn add(page: &mut Page, counts: &[(Use, u64)]) {
     let blocks = page.has_blocks();
     let part = |(kind, cells): (Use, u64)| {
-        let mark = match (blocks, kind) {
-            (true, Use::Free) => '░',
-            (true, _) => '█',
-            (false, _) => kind.name().1,
-        };
+        let mark = if blocks { kind.block() } else { kind.name().1 };
         (kind.tone(), mark.to_string().repeat(usize::try_from(cells).unwrap_or(0)))
     };
     let parts: Vec<_> = cells(counts).into_iter().map(part).collect();

@@ -79,6 +79,11 @@ fn of_user(
 fn own_kept<'a>(status: &'a Status, id: &str, surroundings: &Surroundings) -> Result<&'a Partition, String> {
     let shown = safe::cut(id, 40);
     let found = status.partitions.iter().find(|it| it.id.as_deref() == Some(id));
+    if found.is_some_and(|it| it.state == State::Idle) {
+        return Err(format!(
+            "{shown} is idle and no user's: root or SlurmUser can free it on the host of slurmctld"
+        ));
+    }
     let Some((partition, job)) = found.and_then(|it| Some((it, it.job.as_ref()?))) else {
         return Err(format!(
             "partition {shown} is unknown, or of another user: `svipu --me partitions` lists yours"
@@ -93,9 +98,8 @@ fn own_kept<'a>(status: &'a Status, id: &str, surroundings: &Surroundings) -> Re
     let name = names::job(Some(job));
     match partition.state {
         State::Kept => Ok(partition),
-        State::Ending | State::Resetting | State::Removing => {
-            Err(format!("{shown} is being removed already"))
-        }
+        State::Resetting => Err(format!("{shown} is not kept: job {name} has ended, and it is being reset")),
+        State::Ending | State::Removing => Err(format!("{shown} is being removed already")),
         _ => Err(format!(
             "{shown} is not kept: job {name} has it, and `scancel {name}` ends the job and removes the partition"
         )),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use vipu_status::{Contact, Limits, Model, Pod, State, WaitingJob};
+use vipu_status::{Contact, Limits, Model, Partition, Pod, State, WaitingJob};
 
 use crate::bar;
 use crate::drains;
@@ -49,7 +49,11 @@ fn capacity(page: &mut Page, model: &Model) {
     let blocks = page.has_blocks();
     let number = |(kind, count): &(Use, u64)| {
         let (name, mark) = kind.name();
-        let mark = if blocks { '█' } else { mark };
+        let mark = match (blocks, kind) {
+            (true, Use::Idle) => kind.block(),
+            (true, _) => '█',
+            (false, _) => mark,
+        };
         (kind.tone(), mark.to_string(), format!(" {name} {count}   "))
     };
     let shown = counts.iter().filter(|(kind, count)| *count > 0 || [Use::Used, Use::Free].contains(kind));
@@ -83,8 +87,9 @@ fn controller(page: &mut Page, view: &View<'_>, model: &Model, pod: &Pod) {
         Contact::Lost { since: first, reason } => (Tone::Red, format!("lost {}: {reason}", since(first))),
     };
     let controller = crate::safe::cut(&pod.controller, 60);
-    let ipus =
-        format!("{} of {} IPUs free, largest partition {}", pod.ipus.free, pod.ipus.total, pod.largest_free);
+    let idle = if pod.ipus.idle > 0 { format!(" ({} idle)", pod.ipus.idle) } else { String::new() };
+    let (free, total) = (pod.ipus.free, pod.ipus.total);
+    let ipus = format!("{free} of {total} IPUs free{idle}, largest partition {}", pod.largest_free);
     let version = pod.version.as_ref();
     let version =
         version.map(|version| format!(" (V-IPU {})", crate::safe::cut(version, 20))).unwrap_or_default();
@@ -136,7 +141,8 @@ fn limits(page: &mut Page, limits: &Limits) {
 /// Adds the jobs by state, and the waiting jobs by reason.
 fn jobs(page: &mut Page, view: &View<'_>, model: &Model) {
     let mut states: BTreeMap<State, usize> = BTreeMap::new();
-    for partition in view.chosen.partitions.iter().filter(|partition| partition.model == model.name) {
+    let is_of_job = |it: &&Partition| it.model == model.name && it.state != State::Idle;
+    for partition in view.chosen.partitions.iter().filter(is_of_job) {
         *states.entry(partition.state).or_default() += 1;
     }
     let words: Vec<_> = states.iter().map(|(state, count)| format!("{count} {}", state.name())).collect();

@@ -45,7 +45,10 @@ fn nearest(view: &View<'_>, id: &str) -> Vec<String> {
 /// Adds the lines about a partition.
 pub(crate) fn add(page: &mut Page, view: &View<'_>, row: &Partition) {
     page.toned(&[(Tone::Bold, &format!("partition {}", safe::cut(&names::or_dash(row.id.as_deref()), 60)))]);
-    owner(page, view, row.job.as_ref());
+    match row.state {
+        State::Idle => page.fields(&[("job", "-".to_owned())]),
+        _ => owner(page, view, row.job.as_ref()),
+    }
     let ago = times::span(view.surroundings.now.saturating_sub(row.since));
     page.fields(&[
         ("model", row.model.clone()),

@@ -15,11 +15,12 @@ pub(crate) enum Use {
     Faulty,
     Suspected,
     Drained,
+    Idle,
     Free,
 }
 
 impl Use {
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Used,
         Self::Prepared,
         Self::Kept,
@@ -28,6 +29,7 @@ impl Use {
         Self::Faulty,
         Self::Suspected,
         Self::Drained,
+        Self::Idle,
         Self::Free,
     ];
 
@@ -42,7 +44,17 @@ impl Use {
             Self::Faulty => ("faulty", '!'),
             Self::Suspected => ("suspected", '?'),
             Self::Drained => ("drained", '/'),
+            Self::Idle => ("idle", '_'),
             Self::Free => ("free", '.'),
+        }
+    }
+
+    /// The mark in a bar of blocks.
+    pub(crate) const fn block(self) -> char {
+        match self {
+            Self::Idle => '▒',
+            Self::Free => '░',
+            _ => '█',
         }
     }
 
@@ -56,11 +68,11 @@ impl Use {
             Self::Faulty => Tone::Red,
             Self::Suspected => Tone::Alarm,
             Self::Drained => Tone::Plain,
-            Self::Free => Tone::Dim,
+            Self::Idle | Self::Free => Tone::Dim,
         }
     }
 
-    /// The number of IPUs with this use.
+    /// The number of IPUs with this use. Idle ones can be had like free ones, and are not among these here.
     pub(crate) const fn count(self, ipus: &Ipus) -> u32 {
         match self {
             Self::Used => ipus.used,
@@ -71,7 +83,8 @@ impl Use {
             Self::Faulty => ipus.faulty,
             Self::Suspected => ipus.suspected,
             Self::Drained => ipus.drained,
-            Self::Free => ipus.free,
+            Self::Idle => ipus.idle,
+            Self::Free => ipus.free.saturating_sub(ipus.idle),
         }
     }
 
@@ -82,7 +95,7 @@ impl Use {
             State::Creating | State::Ready | State::Running => Self::Used,
             State::Kept => Self::Kept,
             State::Failed | State::Ending | State::Resetting | State::Removing => Self::Leaving,
-            State::Idle => Self::Free,
+            State::Idle => Self::Idle,
         }
     }
 

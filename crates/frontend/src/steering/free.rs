@@ -1,6 +1,6 @@
 //! The removal of a partition that no running job has.
 
-use ledger::{Action, Claim, DriverAction, Event};
+use ledger::{Action, Claim, DriverAction, Event, Phase, Step};
 use tracing::info;
 use vipu_types::{PartitionId, shown};
 
@@ -11,6 +11,10 @@ use crate::frontend::Frontend;
 enum Holder {
     /// A failed job, for which it is kept.
     Kept(Claim),
+    /// The next job. It is idle.
+    Idle,
+    /// A job that has ended. It is being reset.
+    Resetting(Claim),
     /// A job that waits for its nodes.
     Prepared(Claim),
     /// A job that has its nodes.
@@ -45,6 +49,14 @@ impl Frontend {
                 self.must_tell(Event::KeepOver(partition))?;
                 Ok(format!("{} was kept for job {} and is being removed", claim.partition, claim.run.job))
             }
+            Holder::Idle => {
+                self.must_tell(Event::KeepOver(partition.clone()))?;
+                Ok(format!("{partition} was idle and is being removed"))
+            }
+            Holder::Resetting(claim) => Err(format!(
+                "{partition} is being reset after job {}: free it when it is idle",
+                claim.run.job
+            )),
             Holder::Prepared(claim) => {
                 let job = claim.run.job;
                 self.must_tell(Event::Forgo { job, in_vain: true })?;
@@ -64,10 +76,15 @@ impl Frontend {
     fn holder(&self, partition: &PartitionId) -> Holder {
         let ledger = self.ledger();
         let Some(claim) = ledger.holder(partition).cloned() else { return Holder::Foreign };
+        let phase = ledger.phase_of(&claim);
         let live = ledger.live_claim(claim.run.job).filter(|live| live.partition == *partition);
         let early = ledger.preparation(claim.run.job).filter(|early| early.claim.partition == *partition);
         match () {
-            () if ledger.is_kept(&claim) => Holder::Kept(claim),
+            () if phase.is_some_and(Phase::is_kept) => Holder::Kept(claim),
+            () if phase.is_some_and(Phase::is_idle) => Holder::Idle,
+            () if matches!(phase, Some(Phase::Releasing { step: Step::MakeIdle { .. }, .. })) => {
+                Holder::Resetting(claim)
+            }
             () if early.is_some() => Holder::Prepared(claim),
             () if live.is_some() => Holder::Begun(claim),
             () => Holder::Leaving,

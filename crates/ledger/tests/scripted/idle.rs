@@ -46,6 +46,17 @@ fn reuse_gives_a_reset_partition_to_any_user() {
 }
 
 #[test]
+fn idle_partitions_go_when_an_administrator_frees_them() {
+    let mut scripted = idle_pod(ReuseReset::Always, None);
+    run(&mut scripted, 7, ReuseReset::Always);
+    scripted.play(
+        "keep-over 7   -> remove 7
+         keep-over 7   ->
+         gone 7        -> kick, survey pod64",
+    );
+}
+
+#[test]
 fn reuse_resets_for_another_user_if_the_last_job_did_not() {
     let mut scripted = idle_pod(ReuseReset::OtherUsers, None);
     run(&mut scripted, 7, ReuseReset::OtherUsers);

@@ -77,6 +77,8 @@ fn cli_free_of_what_is_not_kept_for_the_user_makes_no_request() {
             "other",
             "other is of user bob: only this user can free it, and root or SlurmUser on the host of slurmctld",
         ),
+        ("idle", "idle is idle and no user's: root or SlurmUser can free it on the host of slurmctld"),
+        ("resetting", "resetting is not kept: job 5_2 has ended, and it is being reset"),
         ("removing", "removing is being removed already"),
         ("ending", "ending is being removed already"),
         (

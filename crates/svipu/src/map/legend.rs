@@ -1,6 +1,6 @@
 //! The legend of a Pod: the partition of each letter.
 
-use vipu_status::{Model, Pod};
+use vipu_status::{Model, Pod, State};
 
 use super::{Drawn, NOT_CHOSEN};
 use crate::drains;
@@ -113,16 +113,16 @@ pub(crate) fn beside(entries: &[String]) -> Vec<String> {
 /// An entry: mark, job, user, state.
 pub(super) fn entry(view: &View<'_>, drawn: &Drawn<'_>) -> String {
     let partition = drawn.partition;
-    let (job, user) = (names::job(partition.job.as_ref()), view.user(partition.job.as_ref()));
+    let owner = match partition.state {
+        State::Idle => safe::cut(&names::or_dash(partition.id.as_deref()), 27),
+        _ => {
+            let (job, user) = (names::job(partition.job.as_ref()), view.user(partition.job.as_ref()));
+            format!("{} {}", safe::cut(&job, 14), safe::cut(&user, 12))
+        }
+    };
     let guess = if partition.places_are_assumed { "~" } else { "" };
     let place = if partition.places.is_empty() { " (no place)" } else { "" };
-    let text = format!(
-        "{} {} {} {}{guess}{place}",
-        drawn.mark,
-        safe::cut(&job, 14),
-        safe::cut(&user, 12),
-        partition.state.name()
-    );
+    let text = format!("{} {owner} {}{guess}{place}", drawn.mark, partition.state.name());
     safe::cut(&text, WIDTH)
 }
 

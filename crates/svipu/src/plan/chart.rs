@@ -87,13 +87,17 @@ fn column(view: &View<'_>, at: i64, hours: u16) -> usize {
 fn held<'a>(view: &View<'_>, drawn: &Drawn<'a>, hours: u16) -> Bar<'a> {
     let Drawn { partition, mark, tone, chosen } = drawn;
     let (end, words) = match (partition.state, partition.ends) {
-        (State::Failed | State::Ending | State::Resetting | State::Removing, _) => {
+        // The IPUs of an idle partition can be had at any time.
+        (State::Failed | State::Ending | State::Resetting | State::Idle | State::Removing, _) => {
             (1, partition.state.name().to_owned())
         }
         (_, Some(at)) => (column(view, at, hours).max(1), format!("until {}", clock(view, at))),
         (_, None) => (COLUMNS, "end unknown".to_owned()),
     };
-    let text = entry(view, *mark, partition.job.as_ref(), &words);
+    let text = match partition.state {
+        State::Idle => format!("{mark} {} {words}", safe::cut(&names::or_dash(partition.id.as_deref()), 20)),
+        _ => entry(view, *mark, partition.job.as_ref(), &words),
+    };
     Bar { cell: (*mark, *tone), places: &partition.places, columns: 0..end, text: chosen.then_some(text) }
 }
 

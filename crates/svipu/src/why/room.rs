@@ -18,7 +18,7 @@ pub(super) fn causes(waiting: &Waiting<'_>) -> Vec<Sentence> {
     let pods: Vec<_> = waiting.pods().collect();
     let (size, model) = (waiting.row.size, safe::cut(&waiting.model.name, 30));
     let sum = |kind: Use| pods.iter().map(|pod| u64::from(kind.count(&pod.ipus))).sum::<u64>();
-    let (free, largest) = (sum(Use::Free), waiting.largest_free());
+    let (free, largest) = (sum(Use::Free) + sum(Use::Idle), waiting.largest_free());
     if pods.is_empty() {
         return Vec::new();
     }

@@ -1,9 +1,9 @@
 //! `svipu plan`: and the pictures of map and plan.
 
 use insta::assert_snapshot;
-use vipu_status::Status;
+use vipu_status::{State, Status};
 
-use super::documents::{WRITTEN, hostile, lost, pod64, pod1024, waiting};
+use super::documents::{WRITTEN, hostile, lost, partition, places, pod64, pod1024, waiting};
 use super::why::{busy, planned};
 use super::{printed, run};
 
@@ -26,6 +26,18 @@ fn cli_svipu_plan_of_the_next_hours() {
     let lines = ["plan", "plan --hours 3", "plan --hours 48", "plan -u bob"];
     let text = |line: &str| format!("$ svipu {line}\n{}\n", printed(&run(&crowd(), line)));
     assert_snapshot!(lines.map(text).concat() + &run(&pod1024(16), "plan").stdout);
+}
+
+#[test]
+fn cli_svipu_shows_idle_partitions() {
+    let mut status = pod64();
+    status.models[0].pods[0].ipus.idle = 8;
+    let mut idle = partition(17, 1000, State::Idle, places(0, 48, 8));
+    (idle.job, idle.ends) = (None, None);
+    status.partitions.push(idle);
+    let lines = ["status", "map", "map --me", "map --all", "plan", "ipu 0:48", "partitions", "why 30"];
+    let text = |line: &str| format!("$ svipu {line}\n{}\n", printed(&run(&status, line)));
+    assert_snapshot!(lines.map(text).concat());
 }
 
 #[test]
