@@ -26,6 +26,15 @@ pub(crate) struct CreateProgress<'a> {
     waits_for: RefCell<Option<Rc<str>>>,
 }
 
+fn beginning(claim: &Claim) -> String {
+    format!("vipu: creating partition {}: {} on {}", claim.partition, Ipus(claim.size), claim.model)
+}
+
+/// The line of a create that waits, with the reason.
+pub(crate) fn waiting(claim: &Claim, why: &str) -> String {
+    format!("{}, waiting: {why}", beginning(claim))
+}
+
 impl<'a> CreateProgress<'a> {
     /// Progress that begins now. `usually` is the usual duration.
     pub fn new(claim: &'a Claim, usually: Option<Duration>) -> Self {
@@ -58,11 +67,10 @@ impl<'a> CreateProgress<'a> {
     /// The progress in one line.
     pub fn line(&self) -> String {
         let Self { claim, began, usually, .. } = self;
-        let mut line =
-            format!("vipu: creating partition {}: {} on {}", claim.partition, Ipus(claim.size), claim.model);
         if let Some(trouble) = &*self.waits_for.borrow() {
-            return format!("{line}, waiting: {trouble}");
+            return waiting(claim, trouble);
         }
+        let mut line = beginning(claim);
         // Writing to a String cannot fail.
         if began.elapsed() >= self.patience() {
             let _ = write!(line, ", {:.0} s", began.elapsed().as_secs_f64());

@@ -14,9 +14,12 @@ use crate::restart_on_panic::restarted_on_panic;
 use crate::shared_state::SharedState;
 use crate::tracked::PartitionOwner;
 use crate::{
-    Entry, Environment, Journal, JournalError, LiveRecord, Orders, create, make_idle, refresh, remove,
-    run_records, unclaimed,
+    Entry, Environment, Journal, JournalError, LiveRecord, Orders, create, create_progress, make_idle,
+    refresh, remove, run_records, unclaimed,
 };
+
+/// The reason for which a create waits for others' removals.
+const REMOVALS: &str = "idle partitions are being removed for it";
 
 /// The executor of orders: see [`Driver::run`].
 pub struct Driver<W: Environment>(Rc<SharedState<W>>);
@@ -124,12 +127,17 @@ impl<W: Environment> Driver<W> {
         tracked.cancel.replace(cancel.clone());
         let before: Vec<_> = before.iter().filter_map(|other| shared.known(other)).collect();
         let before: Vec<_> = before.iter().map(|other| other.gone.borrow().clone()).collect();
+        let before: Vec<_> = before.into_iter().filter(|gone| !gone.is_cancelled()).collect();
         let waits_for_removals = !before.is_empty();
         // The time limit begins with the order, whatever the order waits for first.
         let deadline = create::deadline(&shared, &claim, cancel);
         spawn_local(async move {
             let turn = async {
                 let turn = tracked.turn.lock().await;
+                if waits_for_removals {
+                    let line = create_progress::waiting(&claim, REMOVALS);
+                    shared.environment.show(claim.run, line);
+                }
                 for other in before {
                     other.cancelled().await;
                 }
@@ -156,7 +164,7 @@ impl<W: Environment> Driver<W> {
                 }
                 Err(Stop::TimedOut) if waits_for_removals => {
                     let reason = format!(
-                        "partition {} could not be asked for within {} s: idle partitions are still being removed for it; slurmctld's log says why",
+                        "partition {} could not be asked for within {} s: {REMOVALS}; slurmctld's log says why",
                         claim.partition,
                         deadline.seconds()
                     );

@@ -93,6 +93,7 @@ scenarios! {
         zero
         remove 1 of 64
         create 2 of 64 after 1 -> gone 1 at 1.3..1.4
+        log told job 2*, in squeue: vipu: creating partition slurm_2: 64 IPUs on pod64, waiting: idle partitions are being removed for it…
         pass 0 -> up 2 at 3.3..3.4
         count 0 no room…"
 
