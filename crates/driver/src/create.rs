@@ -4,6 +4,7 @@ mod call;
 mod files;
 mod id;
 mod reuse;
+mod tries;
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -13,25 +14,19 @@ use std::time::Duration;
 
 use ledger::{Claim, Event};
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-
 use vipu_types::JobRun;
 
 use crate::call_failure::Counts;
 use crate::create_deadline::{self, CreateDeadline, Stop};
 use crate::create_progress::CreateProgress;
-use crate::pauses::{Backoff, poll_pause};
+use crate::pauses::poll_pause;
 use crate::pod_in_use::{PlaceInQueue, PodInUse};
 use crate::shared_state::SharedState;
 use crate::tracked::{PartitionOwner, Tracked};
-use crate::{CallError, Controller, Entry, Environment, Journal, PartitionState, remove};
-
-/// The longest pause between two tries.
-const RETRY_CAP: Duration = Duration::from_secs(10);
-
-/// The pause between two tries on a controller that refuses all jobs.
-const REFUSED_PAUSE: Duration = Duration::from_secs(60);
+use crate::{Controller, Entry, Environment, Journal, PartitionState, remove};
+use tries::Setback;
 
 /// The time limit of the create for `claim`. It runs from now on.
 pub(crate) fn deadline<W: Environment>(
@@ -200,30 +195,6 @@ struct Create<'a, W: Environment> {
     progress: &'a CreateProgress<'a>,
 }
 
-/// The reason why a try ended without the partition.
-enum Setback {
-    /// Another try may succeed.
-    Again(Cow<'static, str>, Counts),
-    /// Another try will succeed, once a resource that all jobs need is out of trouble.
-    Trouble(Cow<'static, str>),
-    /// The controller refuses all jobs.
-    RefusesAll(Cow<'static, str>),
-    /// No try would succeed.
-    Stop(Stop),
-}
-
-impl From<Stop> for Setback {
-    fn from(stop: Stop) -> Self {
-        Self::Stop(stop)
-    }
-}
-
-impl From<CallError> for Setback {
-    fn from(error: CallError) -> Self {
-        Self::Again(error.message.into(), error.failure.counts())
-    }
-}
-
 impl<W: Environment> Create<'_, W> {
     async fn run(&mut self) -> Result<(), Stop> {
         self.all_well().await?;
@@ -276,81 +247,6 @@ impl<W: Environment> Create<'_, W> {
         {
             self.pod = now;
         }
-    }
-
-    /// Repeats `attempt` until it succeeds or has failed too often.
-    async fn tries<T>(
-        &mut self,
-        mut attempt: impl AsyncFnMut(&mut Self) -> Result<T, Setback>,
-    ) -> Result<T, Stop> {
-        let mut backoff = Backoff::new(self.claim.partition.as_str(), RETRY_CAP);
-        let mut failures = 0;
-        loop {
-            let (trouble, counts) = match attempt(self).await {
-                Ok(done) => return Ok(done),
-                Err(Setback::Stop(stop)) => return Err(stop),
-                Err(Setback::Again(trouble, counts)) => (trouble, counts),
-                Err(Setback::Trouble(trouble)) => {
-                    self.trouble = trouble;
-                    self.all_well().await?;
-                    continue;
-                }
-                Err(Setback::RefusesAll(trouble)) => {
-                    self.wait_for_consent(trouble).await?;
-                    continue;
-                }
-            };
-            self.trouble = trouble;
-            if counts == Counts::IfOthersAreAnswered {
-                self.shared.survey(&self.claim.pod());
-            }
-            let pause = backoff.next_pause();
-            self.progress.failed(backoff.tries(), &self.trouble);
-            if backoff.worth_a_line() {
-                let (run, tries, trouble) = (self.claim.run, backoff.tries(), &self.trouble);
-                tracing::warn!("{run}: try {tries}: {trouble}; trying again");
-                self.shared.environment.tell(run, self.progress.line());
-            }
-            self.deadline.pause(pause).await?;
-            // The pause gave the survey time to show whether the controller answers others.
-            failures += u32::from(match counts {
-                Counts::Always => true,
-                Counts::IfOthersAreAnswered => self.pod.observed.answers.get(),
-                Counts::Never => false,
-            });
-            if failures > self.pod.settings.max_retries {
-                let (partition, trouble) = (&self.claim.partition, &self.trouble);
-                return Err(Stop::Failed(format!(
-                    "partition {partition} failed {failures} times: {trouble}"
-                )));
-            }
-        }
-    }
-
-    /// Waits until the controller makes a partition for another job, and asks again now and then, because no
-    /// other job may ask. If another controller of the model works, a job that has waited for a while is put
-    /// off. It may get its partition there.
-    async fn wait_for_consent(&mut self, trouble: Cow<'static, str>) -> Result<(), Stop> {
-        self.trouble = trouble;
-        if self.progress.refused(&self.trouble) {
-            self.shared.environment.tell(self.claim.run, self.progress.line());
-        }
-        let (observed, news) = (Rc::clone(&self.pod.observed), self.shared.news());
-        let seen = news.count();
-        let consent = async {
-            tokio::select! {
-                biased;
-                () = observed.refusals.over() => false,
-                () = news.after(seen) => false,
-                () = sleep(REFUSED_PAUSE) => true,
-            }
-        };
-        let has_waited = self.deadline.hold_unhurried(consent).await?;
-        if has_waited && self.shared.has_other(&self.claim.pod()) {
-            return Err(Stop::PutOff(self.trouble.to_string()));
-        }
-        self.reconfigured();
-        Ok(())
     }
 
     async fn attempt(&mut self) -> Result<(), Setback> {

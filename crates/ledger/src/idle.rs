@@ -10,7 +10,7 @@ use vipu_types::{ControllerName, ModelName, PartitionId, Place, PodId, Shape};
 use crate::claim::Serial;
 use crate::claim_record::Record;
 use crate::free_times::{AfterPreemption, fewest_for};
-use crate::lifecycle::Signal;
+use crate::lifecycle::{AfterRun, Signal};
 use crate::pod::Pod;
 use crate::{Action, AdoptedAs, Claim, DriverAction, HostAction, Ledger, Millis, Phase, ReuseReset, Wish};
 
@@ -113,10 +113,17 @@ impl Ledger {
         }
     }
 
-    /// Whether the partition of an ended run may stay idle, and whether it is reset for that. None if it is
-    /// removed.
-    pub(crate) fn stays_idle(&self, serial: Serial) -> Option<bool> {
-        let record = self.claims.get(serial)?;
+    /// What becomes of the partition of a run that has ended, and whose nodes are done.
+    pub(crate) fn after_run(&self, partition: &PartitionId) -> AfterRun {
+        match self.reset_to_stay(partition) {
+            None => AfterRun::Removal,
+            Some(reset) => AfterRun::Idle { reset: reset == ReuseReset::Always },
+        }
+    }
+
+    /// The rule by which the partition of an ended run is reset. None if it may not stay.
+    fn reset_to_stay(&self, partition: &PartitionId) -> Option<ReuseReset> {
+        let (_, record) = self.claims.holder(partition)?;
         let Claim { model, size, .. } = &record.claim;
         let rules = &self.models.get(model)?.facts().idle;
         let pod = self.pods.get(&record.claim.pod())?;
@@ -132,7 +139,7 @@ impl Ledger {
             && record.health.is_good()
             && pod.is_reached()
             && !pod.drains_claim(&record.claim);
-        may_stay.then_some(rules.reset == ReuseReset::Always)
+        may_stay.then_some(rules.reset)
     }
 
     /// Removes a partition that has just become idle, if the settings have changed meanwhile or its IPUs are

@@ -9,7 +9,7 @@ use crate::claims::Claims;
 use crate::drains::Drains;
 use crate::failed_preparations::FailedPreparations;
 use crate::free_times_cache::FreeTimesCache;
-use crate::lifecycle::Signal;
+use crate::lifecycle::{AfterRun, Signal};
 use crate::model::Model;
 use crate::past_ids::PastIds;
 use crate::pod::{Hardware, MOST_IPUS, Pod};
@@ -166,10 +166,12 @@ impl Ledger {
             Event::Launched(id) => self.answer(now, &id, Signal::Launched, &mut todo),
             Event::RunVanished(id) => self.answer(now, &id, Signal::RunVanished, &mut todo),
             Event::NodesDone(id) => {
-                let idle = self.claims.holder(&id).and_then(|(serial, _)| self.stays_idle(serial));
-                self.answer(now, &id, Signal::NodesDone { idle }, &mut todo);
+                let after = self.after_run(&id);
+                self.answer(now, &id, Signal::NodesDone(after), &mut todo);
             }
-            Event::NodesUnknown(id) => self.answer(now, &id, Signal::NodesDone { idle: None }, &mut todo),
+            Event::NodesUnknown(id) => {
+                self.answer(now, &id, Signal::NodesDone(AfterRun::Removal), &mut todo);
+            }
             Event::Idle(id) => {
                 self.answer(now, &id, Signal::Idle, &mut todo);
                 self.trim_idle(now, &id, &mut todo);

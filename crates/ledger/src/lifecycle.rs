@@ -32,11 +32,8 @@ pub(crate) enum Signal {
     KeepRecorded,
     /// [`crate::Event::KeepOver`], or the partition is gone, or its job runs again.
     KeepOver,
-    /// [`crate::Event::NodesDone`]
-    NodesDone {
-        /// Whether the partition is reset to stay idle. None if it is removed.
-        idle: Option<bool>,
-    },
+    /// [`crate::Event::NodesDone`], [`crate::Event::NodesUnknown`]
+    NodesDone(AfterRun),
     /// [`crate::Event::Idle`]
     Idle,
     /// [`crate::Event::NotIdle`]
@@ -47,6 +44,17 @@ pub(crate) enum Signal {
     Overdue,
     /// [`crate::Event::Gone`]
     Gone,
+}
+
+/// What becomes of the partition of an ended run.
+pub(crate) enum AfterRun {
+    /// It is removed.
+    Removal,
+    /// It stays idle.
+    Idle {
+        /// Whether it is reset for that.
+        reset: bool,
+    },
 }
 
 /// The result of a signal.
@@ -180,11 +188,11 @@ impl Step {
                 let next = Phase::Releasing { step: Step::Nodes, gates };
                 Transition::to(next, [Action::Host(HostAction::AwaitNodes(claim.clone()))])
             }
-            (Step::Nodes, Signal::NodesDone { idle: Some(reset) }) => {
+            (Step::Nodes, Signal::NodesDone(AfterRun::Idle { reset })) => {
                 let next = Phase::Releasing { step: Step::MakeIdle { reset }, gates };
                 Transition::to(next, [Action::Driver(DriverAction::MakeIdle { claim: claim.clone(), reset })])
             }
-            (Step::Nodes, Signal::NodesDone { idle: None }) => remove(claim, gates),
+            (Step::Nodes, Signal::NodesDone(AfterRun::Removal)) => remove(claim, gates),
             (Step::MakeIdle { reset: is_reset }, Signal::Idle) => {
                 let mut actions = complete(claim, gates);
                 actions.push(Action::Host(HostAction::KickScheduler));

@@ -7,7 +7,8 @@ use tokio::task::spawn_local;
 use tokio::time::timeout;
 use vipu_types::PodId;
 
-use super::{Create, REFUSED_PAUSE, Setback};
+use super::tries::REFUSED_PAUSE;
+use super::{Create, Setback};
 use crate::create_deadline::Stop;
 use crate::pod_in_use::PodInUse;
 use crate::refusing_controller::Fault;
