@@ -32,6 +32,13 @@ impl Outside {
         let actions = self.scripted.tell(event);
         for action in actions.split(", ") {
             let words: Vec<_> = action.split(' ').chain([""]).collect();
+            let named = words.iter().position(|word| *word == "for").map_or(words[1], |at| words[at + 1]);
+            if ["launch", "complete", "complete-both", "drop", "keep", "await-nodes", "reuse"]
+                .contains(&words[0])
+            {
+                let wanted = job_of(&self.jobs, words[1]);
+                assert_eq!(job_of(&BTreeMap::new(), named), wanted, "{action} is for another job");
+            }
             let mut open = |gate: usize| self.gates.get_mut(words[1]).unwrap()[gate] -= 1;
             match words[0] {
                 "launch" | "drop" => open(0),

@@ -35,12 +35,12 @@ fn reuse_gives_a_reset_partition_to_any_user() {
     scripted.play(
         "begin 8 on 7 as 1001  -> reuse 7 for 8
          started 7             ->
-         up 7                  -> launch 7, survey pod64
+         up 7                  -> launch 7 for 8, survey pod64
          launched 7            ->
          begin 7r1             -> create 7r1
-         fini 8 held           -> await-nodes 7
-         nodes-done 7          -> idle-reset 7
-         idle 7                -> complete 7, kick",
+         fini 8 held           -> await-nodes 7 for 8
+         nodes-done 7          -> idle-reset 7 for 8
+         idle 7                -> complete 7 for 8, kick",
     );
     assert_eq!(scripted.ledger.live_claim(7).map(|claim| &claim.partition), Some(&claim("7r1").partition));
 }
@@ -63,7 +63,7 @@ fn reuse_resets_for_another_user_if_the_last_job_did_not() {
     run(&mut scripted, 9, ReuseReset::OtherUsers);
     scripted.play(
         "begin 8 on 7          -> reuse 7 for 8
-         up 7                  -> launch 7, survey pod64
+         up 7                  -> launch 7 for 8, survey pod64
          begin 10 on 9 as 1001 -> reset 9 for 10",
     );
 }
@@ -93,7 +93,7 @@ fn reuse_serves_prepared_jobs_too() {
     scripted.play(
         "prepare 8 on 7    -> reuse 7 for 8
          up 7              -> kick, survey pod64
-         begin 8 on 7      -> bind 7",
+         begin 8 on 7      -> bind 7 for 8",
     );
 }
 
@@ -272,10 +272,10 @@ fn reuse_a_moment_before_a_restart_leaves_the_partition_to_the_later_job() {
     let scripts = [
         "adopt-ending 7               -> await-nodes 7
          adopt-running 8 on 7 later   -> complete 7
-         fini 8                       -> await-nodes 7",
+         fini 8                       -> await-nodes 7 for 8",
         "adopt-running 8 on 7 later   ->
          adopt-ending 7               -> complete 7
-         fini 8                       -> await-nodes 7",
+         fini 8                       -> await-nodes 7 for 8",
     ];
     scripts.into_iter().for_each(|script| Scripted::new().play(script));
 }

@@ -1,7 +1,7 @@
 //! A ledger driven by a script, in which events and actions are short words.
 //!
 //! A run is written like its partition id: `7` for job 7, `7r1` for its first requeue, `7p1` for a further
-//! partition of the run.
+//! partition of the run. An action names the job, too, if the partition was another job's first: `launch 7 for 8`.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -258,13 +258,20 @@ fn run(partition: &PartitionId) -> String {
     partition.as_str().trim_start_matches("slurm_").to_owned()
 }
 
+/// Returns the partition of a claim, and its job if the id names another one: `7 for 8`.
+fn named(claim: &Claim) -> String {
+    let (run, job) = (run_of(claim), claim.run.job);
+    let is_other = claim.partition.job("slurm").is_some_and(|named| named != job);
+    if is_other { format!("{run} for {job}") } else { run }
+}
+
 fn short(action: &Action) -> String {
     use Action::{Driver, Host};
     match action {
-        Driver(DriverAction::Create(claim)) => format!("create {}", run_of(claim)),
+        Driver(DriverAction::Create(claim)) => format!("create {}", named(claim)),
         Driver(DriverAction::CreateAfter(claim, before)) => {
             let before: Vec<_> = before.iter().map(run).collect();
-            format!("create {} after {}", run_of(claim), before.join(" "))
+            format!("create {} after {}", named(claim), before.join(" "))
         }
         Driver(DriverAction::Reuse { claim, reset: false, .. }) => {
             format!("reuse {} for {}", run_of(claim), claim.run.job)
@@ -273,30 +280,30 @@ fn short(action: &Action) -> String {
             format!("reset {} for {}", run_of(claim), claim.run.job)
         }
         Driver(DriverAction::MakeIdle { claim, reset }) => {
-            format!("{} {}", if *reset { "idle-reset" } else { "idle" }, run_of(claim))
+            format!("{} {}", if *reset { "idle-reset" } else { "idle" }, named(claim))
         }
         Driver(DriverAction::CancelCreate(id)) => format!("cancel {}", run(id)),
-        Driver(DriverAction::Remove(claim)) => format!("remove {}", run_of(claim)),
-        Driver(DriverAction::Bind(claim)) => format!("bind {}", run_of(claim)),
-        Driver(DriverAction::Keep(claim, until)) => format!("keep {} until {}", run_of(claim), until.0),
+        Driver(DriverAction::Remove(claim)) => format!("remove {}", named(claim)),
+        Driver(DriverAction::Bind(claim)) => format!("bind {}", named(claim)),
+        Driver(DriverAction::Keep(claim, until)) => format!("keep {} until {}", named(claim), until.0),
         Driver(DriverAction::Unclaimed { seen, .. }) => format!("unclaimed {}", run(&seen.partition)),
         Driver(DriverAction::RemoveForeign { partition, .. }) => format!("foreign {}", run(partition)),
-        Driver(DriverAction::Refresh(claim)) => format!("refresh {}", run_of(claim)),
+        Driver(DriverAction::Refresh(claim)) => format!("refresh {}", named(claim)),
         Driver(DriverAction::Survey(pod)) if pod.controller.host() == "vipu" => {
             format!("survey {}", pod.model)
         }
         Driver(DriverAction::Survey(pod)) => format!("survey {} at {}", pod.model, pod.controller.host()),
-        Host(HostAction::OpenLaunch(claim)) => format!("launch {}", run_of(claim)),
-        Host(HostAction::FailRun(claim, reason)) => format!("fail {} ({reason})", run_of(claim)),
-        Host(HostAction::SendBack(claim, reason)) => format!("back {} ({reason})", run_of(claim)),
-        Host(HostAction::AwaitNodes(claim)) => format!("await-nodes {}", run_of(claim)),
+        Host(HostAction::OpenLaunch(claim)) => format!("launch {}", named(claim)),
+        Host(HostAction::FailRun(claim, reason)) => format!("fail {} ({reason})", named(claim)),
+        Host(HostAction::SendBack(claim, reason)) => format!("back {} ({reason})", named(claim)),
+        Host(HostAction::AwaitNodes(claim)) => format!("await-nodes {}", named(claim)),
         Host(HostAction::OpenCompletion { claim, launch_raised }) => {
-            format!("{} {}", if *launch_raised { "complete-both" } else { "complete" }, run_of(claim))
+            format!("{} {}", if *launch_raised { "complete-both" } else { "complete" }, named(claim))
         }
-        Host(HostAction::DropLaunch(claim)) => format!("drop {}", run_of(claim)),
-        Host(HostAction::Broken(claim, words)) => format!("broken {} ({words})", run_of(claim)),
-        Host(HostAction::EndKeep(claim, _)) => format!("end-keep {}", run_of(claim)),
-        Host(HostAction::TellRelocated(claim)) => format!("relocated {}", run_of(claim)),
+        Host(HostAction::DropLaunch(claim)) => format!("drop {}", named(claim)),
+        Host(HostAction::Broken(claim, words)) => format!("broken {} ({words})", named(claim)),
+        Host(HostAction::EndKeep(claim, _)) => format!("end-keep {}", named(claim)),
+        Host(HostAction::TellRelocated(claim)) => format!("relocated {}", named(claim)),
         Host(HostAction::KickScheduler) => "kick".into(),
     }
 }
