@@ -2,7 +2,8 @@
 //!
 //! [`workload`] makes the jobs, [`slurm`] plays Slurm, and a [`Scheduler`] says which jobs may start. One
 //! scheduler only counts, one is the real [`ledger::Ledger`] in front of a simulated [`controller`], and for
-//! one any free IPUs make a partition. [`report`] tells how long jobs waited.
+//! one any free IPUs make a partition. [`report`] tells how long jobs waited. [`reuse`] compares the waits of each
+//! job with and without partitions that stay.
 #![forbid(unsafe_code)]
 // Only `cargo xtask simulate` and its tests use this crate: comments stand where a name does not say it all.
 #![allow(missing_docs)]
@@ -13,6 +14,7 @@ pub mod ipu_counter;
 pub mod ledger_scheduler;
 pub mod policy;
 pub mod report;
+pub mod reuse;
 pub mod slurm;
 pub mod workload;
 

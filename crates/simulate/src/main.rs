@@ -4,8 +4,11 @@ use std::panic::resume_unwind;
 use std::thread;
 
 use clap::Parser;
+use ledger::{Placement, ReuseReset};
+use simulate::ledger_scheduler::Costs;
 use simulate::policy::Policy;
 use simulate::report;
+use simulate::reuse::{self, Case, Difference, Scene, Trace};
 use simulate::workload::Workload;
 
 /// Play a synthetic year of jobs on one Pod under several policies, and print how long jobs waited.
@@ -24,20 +27,81 @@ struct Arguments {
     /// The seed of the random jobs.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Compare the waits of each job with and without partitions that stay (KeepIdle), on the year and on
+    /// batches of jobs.
+    #[arg(long)]
+    reuse: bool,
+    /// With --reuse: seconds of a create.
+    #[arg(long, default_value_t = 20)]
+    create: i64,
+    /// With --reuse: seconds of a removal.
+    #[arg(long, default_value_t = 5)]
+    removal: i64,
+    /// With --reuse: seconds of a reset.
+    #[arg(long, default_value_t = 5)]
+    reset: i64,
+    /// With --reuse: KeepIdle in seconds.
+    #[arg(long, default_value_t = 600)]
+    keep: u64,
+    /// With --reuse: Placement=explicit.
+    #[arg(long)]
+    explicit: bool,
 }
 
 fn main() {
-    let Arguments { ipus, days, load, seed } = Arguments::parse();
+    let arguments = Arguments::parse();
+    let Arguments { ipus, days, load, seed, .. } = arguments;
     let workload = Workload { ipus, days, load, seed };
+    if arguments.reuse { compare_reuse(&arguments, workload) } else { compare_policies(&workload) }
+}
+
+fn compare_policies(workload: &Workload) {
+    let Workload { ipus, days, load, seed } = *workload;
     println!("{} jobs in {days} days on {ipus} IPUs, load {load}, seed {seed}\n", workload.jobs().len());
-    println!("{}", report::head(&workload));
+    println!("{}", report::head(workload));
+    let play = |policy: Policy| move || policy.play(workload);
+    in_parallel(Policy::ALL.map(play), |n, outcome| {
+        println!("{}", report::row(&Policy::ALL[n].to_string(), &outcome, workload));
+    });
+}
+
+fn compare_reuse(arguments: &Arguments, workload: Workload) {
+    let Arguments { create, removal, reset, keep, .. } = *arguments;
+    let costs = Costs { create, removal, reset };
+    let placement = if arguments.explicit { Placement::Explicit } else { Placement::Controller };
+    let cases = [
+        Case::ShorterCreates,
+        Case::Keep(keep, ReuseReset::Always),
+        Case::Keep(keep, ReuseReset::OtherUsers),
+    ];
+    for trace in [Trace::Year, Trace::Batches] {
+        let scene = Scene { trace, workload, placement, costs };
+        let jobs = scene.jobs().len();
+        println!("\n{trace:?}: {jobs} jobs, {workload:?}, {costs:?}, {placement:?}\n\n{}", reuse::head());
+        let plays = [None].into_iter().chain(cases.map(Some)).map(|case| move || scene.play(case));
+        let (mut without, mut means) = (None, String::new());
+        in_parallel(plays, |n, played| {
+            let Some(without) = &without else {
+                without = Some(played);
+                return;
+            };
+            let difference = Difference::new(without, &played);
+            println!("{}", reuse::row(cases[n - 1], &difference, jobs));
+            means += &format!("\n{}", reuse::means_row(cases[n - 1], &difference));
+        });
+        println!("{means}");
+    }
+}
+
+/// Plays all, each on a thread of its own, and takes the results in order.
+fn in_parallel<T: Send>(
+    plays: impl IntoIterator<Item = impl FnOnce() -> T + Send>,
+    mut take: impl FnMut(usize, T),
+) {
     thread::scope(|scope| {
-        let played = Policy::ALL.map(|policy| scope.spawn(move || policy.play(&workload)));
-        for (policy, outcome) in Policy::ALL.into_iter().zip(played) {
-            match outcome.join() {
-                Ok(outcome) => println!("{}", report::row(&policy.to_string(), &outcome, &workload)),
-                Err(panic) => resume_unwind(panic),
-            }
+        let played: Vec<_> = plays.into_iter().map(|play| scope.spawn(play)).collect();
+        for (n, outcome) in played.into_iter().enumerate() {
+            take(n, outcome.join().unwrap_or_else(|panic| resume_unwind(panic)));
         }
     });
 }

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use ledger::Placement;
+use ledger::{IdleRules, Placement};
 
 use crate::best_packing::BestPacking;
 use crate::controller::{Controller, Manner};
 use crate::ipu_counter::IpuCounter;
-use crate::ledger_scheduler::LedgerScheduler;
+use crate::ledger_scheduler::{Costs, LedgerScheduler, Settings};
 use crate::slurm::{Outcome, play};
 use crate::workload::Workload;
 
@@ -49,11 +49,15 @@ impl Policy {
             _ => {
                 let is_explicit = self == Self::Explicit;
                 let placement = if is_explicit { Placement::Explicit } else { Placement::Controller };
-                play(
-                    &jobs,
-                    span,
-                    &mut LedgerScheduler::new(ipus, controller, placement, self != Self::Blocks),
-                )
+                let settings = Settings {
+                    placement,
+                    has_line: self != Self::Blocks,
+                    idle: IdleRules::default(),
+                    costs: Costs::default(),
+                };
+                let mut scheduler = LedgerScheduler::new(ipus, controller, settings);
+                let outcome = play(&jobs, span, &mut scheduler);
+                Outcome { refused: scheduler.calls.refused, ..outcome }
             }
         }
     }

@@ -14,12 +14,16 @@ pub const LONGEST: i64 = DAY;
 /// to 100.
 const SIZES: [u32; 9] = [30, 20, 15, 14, 11, 7, 3, 2, 1];
 
+/// The number of users.
+const USERS: u32 = 12;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
     /// Its id. An older job has a lower id.
     pub id: u32,
     /// The time of its submission, in seconds.
     pub submitted: i64,
+    pub user: u32,
     pub size: u32,
     /// Its duration in seconds.
     pub duration: i64,
@@ -49,13 +53,35 @@ impl Workload {
         let mut work = f64::from(self.ipus) * self.load * self.span() as f64;
         let mut jobs = Vec::new();
         while work > 0.0 {
-            let (size, (duration, limit)) = (self.size(&mut random), times(&mut random));
+            let (size, (duration, limit)) = (self.size(&mut random), times(&mut random, 20 * MINUTE, MINUTE));
             work -= f64::from(size) * duration as f64;
-            jobs.push(Job { id: 0, submitted: random.random_range(0..self.span()), size, duration, limit });
+            let submitted = random.random_range(0..self.span());
+            jobs.push(Job { id: 0, submitted, user: 0, size, duration, limit });
         }
-        jobs.sort_by_key(|job| job.submitted);
-        (1..).zip(&mut jobs).for_each(|(id, job)| job.id = id);
-        jobs
+        // Other random numbers, so that the jobs stay those of the published table.
+        let mut random = StdRng::seed_from_u64(!self.seed);
+        jobs.iter_mut().for_each(|job| job.user = random.random_range(0..USERS));
+        in_order(jobs)
+    }
+
+    /// Jobs in batches: a user submits up to 40 at once, of one size, all short or all long. Half of the short
+    /// ones take less than a minute, half of the long ones less than an hour.
+    pub fn batches(&self) -> Vec<Job> {
+        let mut random = StdRng::seed_from_u64(self.seed);
+        let mut work = f64::from(self.ipus) * self.load * self.span() as f64;
+        let mut jobs = Vec::new();
+        while work > 0.0 {
+            let (user, size) = (random.random_range(0..USERS), self.size(&mut random));
+            let submitted = random.random_range(0..self.span());
+            let is_short = random.random_bool(0.8);
+            let (median, most) = if is_short { (MINUTE, 40) } else { (HOUR, 4) };
+            for _ in 0..random.random_range(1..=most) {
+                let (duration, limit) = times(&mut random, median, 5);
+                work -= f64::from(size) * duration as f64;
+                jobs.push(Job { id: 0, submitted, user, size, duration, limit });
+            }
+        }
+        in_order(jobs)
     }
 
     fn size(&self, random: &mut StdRng) -> u32 {
@@ -70,12 +96,19 @@ impl Workload {
     }
 }
 
-/// Duration and limit. Durations are lognormal, half of them beyond 20 minutes. Users ask for up to four
-/// times the duration, in quarters of an hour.
-fn times(random: &mut StdRng) -> (i64, i64) {
+/// The oldest first, with their ids.
+fn in_order(mut jobs: Vec<Job>) -> Vec<Job> {
+    jobs.sort_by_key(|job| job.submitted);
+    (1..).zip(&mut jobs).for_each(|(id, job)| job.id = id);
+    jobs
+}
+
+/// Duration and limit. Durations are lognormal. Users ask for up to four times the duration, in quarters of an
+/// hour.
+fn times(random: &mut StdRng, median: i64, shortest: i64) -> (i64, i64) {
     let normal = (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
-    let duration = (20.0 * MINUTE as f64 * (1.2 * normal).exp()) as i64;
-    let duration = duration.clamp(MINUTE, LONGEST);
+    let duration = (median as f64 * (1.2 * normal).exp()) as i64;
+    let duration = duration.clamp(shortest, LONGEST);
     let wanted = duration as f64 * random.random_range(1.0..4.0);
     let quarters = (wanted as i64 / (15 * MINUTE)) + 1;
     (duration, (quarters * 15 * MINUTE).min(LONGEST))
