@@ -5,14 +5,16 @@
 
 use std::collections::HashMap;
 
-use vipu_types::{ControllerName, ModelName, PartitionId, Place, PodId, Shape};
+use vipu_types::{ControllerName, IpuCount, ModelName, PartitionId, Place, PodId, Shape};
 
 use crate::claim::Serial;
 use crate::claim_record::Record;
 use crate::free_times::{AfterPreemption, fewest_for};
 use crate::lifecycle::{AfterRun, Signal};
 use crate::pod::Pod;
-use crate::{Action, AdoptedAs, Claim, DriverAction, HostAction, Ledger, Millis, Phase, ReuseReset, Wish};
+use crate::{
+    Action, AdoptedAs, Claim, DriverAction, HostAction, KeepIdleFor, Ledger, Millis, Phase, ReuseReset, Wish,
+};
 
 impl Record {
     /// Whether the partition is idle and serves this claim.
@@ -128,12 +130,9 @@ impl Ledger {
         let rules = &self.models.get(model)?.facts().idle;
         let pod = self.pods.get(&record.claim.pod())?;
         let fits = rules.most.is_none_or(|most| size.get() <= most);
-        // A job that waits for another size would wait for the removal, too.
-        let first = self.line.first(model);
-        let is_wanted = first.is_none_or(|wish| wish.size == *size);
         let may_stay = !rules.keep.is_zero()
             && fits
-            && is_wanted
+            && self.is_wanted(model, *size)
             && record.was_up
             && !record.is_outdated
             && record.health.is_good()
@@ -142,12 +141,20 @@ impl Ledger {
         may_stay.then_some(rules.reset)
     }
 
-    /// Removes a partition that has just become idle, if the settings have changed meanwhile or its IPUs are
-    /// drained. Removes the oldest idle partitions of its Pod until no more than KeepIdleMax IPUs are idle.
+    /// Whether idle partitions of this size may stay. A job that waits for another size would wait for their
+    /// removal, too.
+    fn is_wanted(&self, model: &ModelName, size: IpuCount) -> bool {
+        let rule = self.models.get(model).map(|model| model.facts().idle.keep_for);
+        let first = self.line.first(model);
+        first.map_or(rule == Some(KeepIdleFor::AnyJob), |wish| wish.size == size)
+    }
+
+    /// Removes a partition that has just become idle, if the settings have changed meanwhile, its IPUs are
+    /// drained, or no job wants it any more. Removes the oldest idle partitions of its Pod until no more than KeepIdleMax IPUs are idle.
     pub(crate) fn trim_idle(&mut self, now: Millis, new: &PartitionId, todo: &mut Vec<Action>) {
         let Some((serial, record)) = self.claims.holder(new) else { return };
         let id = record.claim.pod();
-        if record.is_outdated {
+        if record.is_outdated || !self.is_wanted(&id.model, record.claim.size) {
             self.signal(now, serial, Signal::IdleOver, todo);
         }
         self.end_drained_idle(now, todo);
@@ -180,11 +187,13 @@ impl Ledger {
         }
     }
 
-    /// Removes the idle partitions of a Pod that are too old.
+    /// Removes the idle partitions of a Pod that are too old, or that no job wants any more.
     pub(crate) fn end_old_idle(&mut self, now: Millis, id: &PodId, todo: &mut Vec<Action>) {
         let keep = self.models.get(&id.model).map(|model| model.facts().idle.keep).unwrap_or_default();
         let is_old = |since: Millis| u128::from(now.0.saturating_sub(since.0)) >= keep.as_millis();
-        self.end_idle(now, todo, |_, claim, since| claim.pod() == *id && is_old(since));
+        self.end_idle(now, todo, |ledger, claim, since| {
+            claim.pod() == *id && (is_old(since) || !ledger.is_wanted(&id.model, claim.size))
+        });
     }
 
     /// Removes all idle partitions of a model whose settings change. Those of its jobs will not stay idle.

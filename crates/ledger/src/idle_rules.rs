@@ -9,11 +9,23 @@ pub struct IdleRules {
     pub keep: Duration,
     /// The most IPUs of one controller in idle partitions (KeepIdleMax). None: all.
     pub most: Option<u32>,
+    /// The jobs for which a partition stays (KeepIdleFor).
+    pub keep_for: KeepIdleFor,
     /// Whether a partition is reset before it is given to the same user again (ReuseReset).
     pub reset: ReuseReset,
     /// A number that changes with the settings by which partitions are made. Partitions that were made by other
     /// settings do not stay.
     pub settings: u64,
+}
+
+/// The jobs for which a partition stays. In both cases none stays while the first job in line wants another size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeepIdleFor {
+    /// Those that wait: the first job in line wants this size.
+    #[default]
+    WaitingJobs,
+    /// Also those that are not submitted yet. Meanwhile a job of another size may have to wait for the removal.
+    AnyJob,
 }
 
 /// The jobs before which a partition is reset.

@@ -136,7 +136,7 @@ pub use claims::Stay;
 pub use drains::{Drain, DrainScope};
 pub use event::*;
 pub use forecast::{Forecast, PlannedStart, PodInTime};
-pub use idle_rules::{IdleRules, ReuseReset};
+pub use idle_rules::{IdleRules, KeepIdleFor, ReuseReset};
 pub use invariant::Violation;
 pub use jobs::{Jobs, KnownJobs};
 pub use ledger::Ledger;

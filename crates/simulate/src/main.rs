@@ -4,7 +4,7 @@ use std::panic::resume_unwind;
 use std::thread;
 
 use clap::Parser;
-use ledger::{Placement, ReuseReset};
+use ledger::{KeepIdleFor, Placement, ReuseReset};
 use simulate::ledger_scheduler::Costs;
 use simulate::policy::Policy;
 use simulate::report;
@@ -69,10 +69,13 @@ fn compare_reuse(arguments: &Arguments, workload: Workload) {
     let Arguments { create, removal, reset, keep, .. } = *arguments;
     let costs = Costs { create, removal, reset };
     let placement = if arguments.explicit { Placement::Explicit } else { Placement::Controller };
+    let keep = |keep_for, reset| Case::Keep(keep, keep_for, reset);
     let cases = [
         Case::ShorterCreates,
-        Case::Keep(keep, ReuseReset::Always),
-        Case::Keep(keep, ReuseReset::OtherUsers),
+        keep(KeepIdleFor::WaitingJobs, ReuseReset::Always),
+        keep(KeepIdleFor::WaitingJobs, ReuseReset::OtherUsers),
+        keep(KeepIdleFor::AnyJob, ReuseReset::Always),
+        keep(KeepIdleFor::AnyJob, ReuseReset::OtherUsers),
     ];
     for trace in [Trace::Year, Trace::Batches] {
         let scene = Scene { trace, workload, placement, costs };

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
-use ledger::{IdleRules, Placement, ReuseReset};
+use ledger::{IdleRules, KeepIdleFor, Placement, ReuseReset};
 
 use crate::Job;
 use crate::controller::{Controller, Manner};
@@ -30,8 +30,8 @@ pub enum Trace {
 pub enum Case {
     /// No partition stays, and creates take one second less.
     ShorterCreates,
-    /// Partitions stay for this number of seconds.
-    Keep(u64, ReuseReset),
+    /// Partitions stay for up to this number of seconds.
+    Keep(u64, KeepIdleFor, ReuseReset),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -63,8 +63,8 @@ impl Scene {
         match case {
             None => {}
             Some(Case::ShorterCreates) => costs.create -= 1,
-            Some(Case::Keep(seconds, reset)) => {
-                idle = IdleRules { keep: Duration::from_secs(seconds), reset, ..idle };
+            Some(Case::Keep(seconds, keep_for, reset)) => {
+                idle = IdleRules { keep: Duration::from_secs(seconds), keep_for, reset, ..idle };
             }
         }
         let settings = Settings { placement: self.placement, has_line: true, idle, costs };
@@ -176,9 +176,16 @@ impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ShorterCreates => f.write_str("no reuse, creates 1 s shorter"),
-            Self::Keep(seconds, ReuseReset::Always) => write!(f, "KeepIdle={seconds}"),
-            Self::Keep(seconds, ReuseReset::OtherUsers) => {
-                write!(f, "KeepIdle={seconds} ReuseReset=other-users")
+            Self::Keep(seconds, keep_for, reset) => {
+                let keep_for = match keep_for {
+                    KeepIdleFor::WaitingJobs => "waiting-jobs",
+                    KeepIdleFor::AnyJob => "any-job",
+                };
+                let reset = match reset {
+                    ReuseReset::Always => "always",
+                    ReuseReset::OtherUsers => "other-users",
+                };
+                write!(f, "KeepIdle={seconds} KeepIdleFor={keep_for} ReuseReset={reset}")
             }
         }
     }
