@@ -59,6 +59,7 @@ impl Mode {
                 .slurm_conf("SchedulerParameters=bf_interval=3600,sched_interval=1"),
             Self::Reused => at_once(settings)
                 .vipu_conf("KeepIdle=20")
+                .vipu_conf("KeepIdleFor=any-job")
                 .vipu_conf("ReuseReset=other-users")
                 .vipu_conf("ReconcileInterval=2"),
         }

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ledger::{IdleRules, ModelFacts, Placement, ReuseReset};
+use ledger::{IdleRules, KeepIdleFor, ModelFacts, Placement, ReuseReset};
 use vipu_conf::{Accounting, AuditLevel, AuditTo, OnPartitionError, Settings, SizePolicy};
 use vipu_types::{ControllerName, Grant, IpuCount, ModelName, PartitionId};
 
@@ -81,6 +81,10 @@ fn idle_rules(settings: &Settings) -> IdleRules {
     IdleRules {
         keep: settings.keep_idle,
         most: settings.keep_idle_max,
+        keep_for: match settings.keep_idle_for {
+            vipu_conf::KeepIdleFor::WaitingJobs => KeepIdleFor::WaitingJobs,
+            vipu_conf::KeepIdleFor::AnyJob => KeepIdleFor::AnyJob,
+        },
         reset: match settings.reuse_reset {
             vipu_conf::ReuseReset::Always => ReuseReset::Always,
             vipu_conf::ReuseReset::OtherUsers => ReuseReset::OtherUsers,

@@ -64,6 +64,14 @@ choices! {
         Kill = "kill",
     }
 
+    /// The jobs for which partitions stay idle.
+    KeepIdleFor, "not known" {
+        /// Those that wait.
+        WaitingJobs = "waiting-jobs",
+        /// Also those that are not submitted yet.
+        AnyJob = "any-job",
+    }
+
     /// The jobs before which an idle partition is reset.
     ReuseReset, "not known" {
         /// All. The reset is made after each job.

@@ -7,7 +7,8 @@ use std::time::Duration;
 use vipu_types::{ControllerName, Delivery, IpuCount};
 
 use crate::choice::{
-    Accounting, AuditLevel, AuditTo, Layer, OnPartitionError, Placement, Prepare, ReuseReset, SizePolicy,
+    Accounting, AuditLevel, AuditTo, KeepIdleFor, Layer, OnPartitionError, Placement, Prepare, ReuseReset,
+    SizePolicy,
 };
 use crate::problem::Problem;
 use crate::settings::Given;
@@ -200,6 +201,8 @@ keys! { given;
     KeepIdle, keep_idle: Duration = Value("0"), "seconds",
         |text| keep_idle(text, given.delivers_by_node()),
         "how long a partition stays after its job, for the next job of this size and shape; 0: it is removed; not with Delivery=node";
+    KeepIdleFor, keep_idle_for: KeepIdleFor = Value("waiting-jobs"), KeepIdleFor::UNIT, KeepIdleFor::read,
+        "for which jobs partitions stay: only if the first job in line wants this size, or also while no job waits; then a job of another size may have to wait for the removal";
     /// `None`: all.
     KeepIdleMax, keep_idle_max: Option<u32> = Absent("no limit"), "IPUs", amount_or_none,
         "how many IPUs of one controller idle partitions may have";

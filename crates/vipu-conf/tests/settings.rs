@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use vipu_conf::{
-    Accounting, AdminSocket, AuditLevel, AuditTo, Broken, KEYS, Layer, OnPartitionError, Placement, Prepare,
-    Preset, ReuseReset, Settings, SizePolicy,
+    Accounting, AdminSocket, AuditLevel, AuditTo, Broken, KEYS, KeepIdleFor, Layer, OnPartitionError,
+    Placement, Prepare, Preset, ReuseReset, Settings, SizePolicy,
 };
 use vipu_types::{Access, ControllerName, Delivery, Tls, TlsIdentity};
 
@@ -37,7 +37,7 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
                 Layer=linear adminsocket=/run/a PartitionPrefix=c2 Allocation=alloc-1 AllocationAgents=ag1,ag2 placement=Controller Cluster=c64 LinkDomainSize=16\n\
                 CreateTimeout=8 MaxRetries=0 Prepare=ALL PrepareWait=7 PrepareMax=5 RemoveWait=0 MaxConcurrentCreates=9\n\
                 ReconcileInterval=5 RemoveUnknown=1 OnPartitionError=Requeue Accounting=BOTH AccountingSteps=yes AuditLevel=Admin AuditTo=Syslog MaxKeep=900 MaxRequeues=0\n\
-                KeepIdle=600 KeepIdleMax=32 ReuseReset=Other-Users\n\
+                KeepIdle=600 KeepIdleFor=Any-Job KeepIdleMax=32 ReuseReset=Other-Users\n\
                 ApiTlsCa=/ca.pem ApiTlsServerName=vipu ApiTlsCert=/c.pem ApiTlsKey=/k.pem ApiAccessFile=/access\n\
                 ApiUserIdMetadata=x-user ApiAccessKeyMetadata=x-key";
     let settings = parse(text).unwrap();
@@ -80,6 +80,7 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
         max_keep: Duration::from_secs(900),
         keep_idle: Duration::from_secs(600),
         keep_idle_max: Some(32),
+        keep_idle_for: KeepIdleFor::AnyJob,
         reuse_reset: ReuseReset::OtherUsers,
         max_requeues: 0,
         max_concurrent_creates: 9,

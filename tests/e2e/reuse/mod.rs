@@ -13,6 +13,7 @@ use crate::{LIMIT, jobs::roomy};
 fn keeping(reset: &str) -> Settings {
     roomy()
         .vipu_conf("KeepIdle=3600")
+        .vipu_conf("KeepIdleFor=any-job")
         .vipu_conf(&format!("ReuseReset={reset}"))
         .vipu_conf("ReconcileInterval=1")
 }

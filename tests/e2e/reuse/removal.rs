@@ -45,10 +45,12 @@ fn reuse_makes_way_for_another_size() -> Result<()> {
 
 #[test]
 fn reuse_ends_after_its_time() -> Result<()> {
-    roomy().vipu_conf("KeepIdle=3").vipu_conf("ReconcileInterval=1").run(|cluster| {
-        leaves_one(cluster, 4)?;
-        none_is_left(cluster)
-    })
+    roomy().vipu_conf("KeepIdle=3").vipu_conf("KeepIdleFor=any-job").vipu_conf("ReconcileInterval=1").run(
+        |cluster| {
+            leaves_one(cluster, 4)?;
+            none_is_left(cluster)
+        },
+    )
 }
 
 #[test]

@@ -85,7 +85,9 @@ impl Config {
             Some(Next::Pending | Next::Held) => "requeue",
         };
         let prepare = if schedule.prepares { "all" } else { "no" };
-        let reuse = schedule.reuse_reset.map(|reset| format!("KeepIdle={KEEP_IDLE} ReuseReset={reset}"));
+        let reuse = schedule
+            .reuse_reset
+            .map(|reset| format!("KeepIdle={KEEP_IDLE} KeepIdleFor=any-job ReuseReset={reset}"));
         format!(
             "ApiHost={controllers} IpuofDir={} PartitionPrefix={PREFIX} {placement} Prepare={prepare} PrepareWait=15 \
              RemoveWait={} ReconcileInterval={} MaxKeep=60 OnPartitionError={on_partition_error} {}",

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::script::{
     Scripted, asks, drain, empty_pod, event_of, id, listing, pod, run_of, scope, seen, wish,
 };
-use ledger::{Awaits, ClaimView, Event, IdleRules, ModelFacts};
+use ledger::{Awaits, ClaimView, Event, IdleRules, KeepIdleFor, ModelFacts};
 use proptest::prelude::*;
 use vipu_types::Shape;
 
@@ -232,7 +232,8 @@ proptest! {
         keep in 0..2_u64,
     ) {
         let (under_way, alive, jobs, gates) = Default::default();
-        let idle = IdleRules { keep: Duration::from_secs(keep * 60), ..IdleRules::default() };
+        let (keep, keep_for) = (Duration::from_secs(keep * 60), KeepIdleFor::AnyJob);
+        let idle = IdleRules { keep, keep_for, ..IdleRules::default() };
         let mut outside = Outside { scripted: empty_pod(), idle: idle.clone(), under_way, alive, jobs, gates };
         outside.tell(Event::Models(vec![ModelFacts { idle, ..pod("pod64") }]));
         steps.into_iter().for_each(|step| outside.step(step));

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use ledger::{DriverAction, Event, IdleRules, ModelFacts, ReuseReset, Seconds, SeenPartition};
+use ledger::{
+    DriverAction, Event, IdleRules, KeepIdleFor, ModelFacts, Rank, ReuseReset, Seconds, SeenPartition, Wish,
+};
 use vipu_types::{PartitionId, Shape};
 
 use crate::script::{Scripted, asks, claim, drain, idle_pod, jobs, pod, seen, wish};
@@ -169,6 +171,40 @@ fn idle_partitions_of_a_size_that_the_first_in_line_does_not_want_go() {
 }
 
 #[test]
+fn idle_partitions_stay_only_while_a_job_waits_for_their_size() {
+    let mut scripted = idle_pod(ReuseReset::OtherUsers, None);
+    let idle = IdleRules { keep: Duration::from_secs(1000), ..IdleRules::default() };
+    scripted.tell(Event::Models(vec![ModelFacts { idle, ..pod("pod64") }]));
+    for job in [7, 8] {
+        scripted.play(&format!(
+            "begin {job}    -> create {job}
+             up {job}       -> launch {job}, survey pod64
+             launched {job} ->"
+        ));
+    }
+    scripted.ledger.plan(&wish(9, 16, 60), Seconds(0), &jobs(0, &[(7, 100), (8, 100)]));
+    scripted.play(
+        "fini 7        -> await-nodes 7
+         nodes-done 7  -> idle-reset 7
+         idle 7        -> kick",
+    );
+    scripted.lists(vec![seen("slurm_7", 0..16), seen("slurm_8", 16..32)]);
+    // The first in line might wait for the removal.
+    scripted.ledger.plan(
+        &Wish { rank: Rank { tier: 2, ..wish(10, 64, 60).rank }, ..wish(10, 64, 60) },
+        Seconds(0),
+        &jobs(0, &[(8, 100)]),
+    );
+    assert_eq!(scripted.lists(vec![seen("slurm_7", 0..16), seen("slurm_8", 16..32)]), "remove 7");
+    scripted.ledger.leave_line(9);
+    scripted.ledger.leave_line(10);
+    scripted.play(
+        "fini 8        -> await-nodes 8
+         nodes-done 8  -> remove 8",
+    );
+}
+
+#[test]
 fn idle_partitions_go_when_they_are_too_old_too_many_broken_or_drained() {
     let mut scripted = idle_pod(ReuseReset::Always, Some(32));
     for job in [1, 2] {
@@ -218,7 +254,8 @@ fn reuse_is_not_for_partitions_of_other_settings_or_with_a_fault_or_a_drain() {
                    gone 7        -> kick, survey pod64";
     scripted.play(running);
     let keep = Duration::from_secs(1000);
-    let idle = IdleRules { keep, settings: 1, ..IdleRules::default() };
+    let keep_for = KeepIdleFor::AnyJob;
+    let idle = IdleRules { keep, keep_for, settings: 1, ..IdleRules::default() };
     scripted.tell(Event::Models(vec![ModelFacts { idle: idle.clone(), ..pod("pod64") }]));
     scripted.play(removed);
     // Other facts of the model do not matter.

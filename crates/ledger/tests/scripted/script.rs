@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use ledger::{
     Action, AdoptedAs, Claim, Drain, DrainScope, DriverAction, Ending, Event, HostAction, IdleRules,
-    KnownJobs, Ledger, Millis, ModelFacts, Place, Placement, Rank, ReuseReset, Seconds, SeenPartition, Wish,
-    span,
+    KeepIdleFor, KnownJobs, Ledger, Millis, ModelFacts, Place, Placement, Rank, ReuseReset, Seconds,
+    SeenPartition, Wish, span,
 };
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
 
@@ -81,7 +81,8 @@ pub fn pod(model: &str) -> ModelFacts {
 /// Returns a Pod64 whose controller answered, and whose partitions stay idle for 1,000 s. `most` is KeepIdleMax.
 pub fn idle_pod(reset: ReuseReset, most: Option<u32>) -> Scripted {
     let mut scripted = empty_pod();
-    let idle = IdleRules { keep: Duration::from_secs(1000), most, reset, settings: 0 };
+    let (keep, keep_for) = (Duration::from_secs(1000), KeepIdleFor::AnyJob);
+    let idle = IdleRules { keep, keep_for, most, reset, settings: 0 };
     scripted.tell(Event::Models(vec![ModelFacts { idle, ..pod("pod64") }]));
     scripted
 }
