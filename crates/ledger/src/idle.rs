@@ -26,8 +26,9 @@ impl Record {
     }
 
     /// Whether this idle partition has to be reset before it is given to this user.
-    fn needs_reset_for(&self, user: u32) -> bool {
-        self.phase != Phase::Idle { is_reset: true } && self.claim.user != user
+    fn needs_reset_for(&self, user: u32, rule: ReuseReset) -> bool {
+        self.phase != Phase::Idle { is_reset: true }
+            && (rule == ReuseReset::Always || self.claim.user != user)
     }
 }
 
@@ -53,7 +54,8 @@ impl Ledger {
             let Claim { size, shape: made, .. } = &record.claim;
             (*size, *made) == (wish.size, shape) && record.health.is_good()
         });
-        let best = serving.max_by_key(|(_, record)| (!record.needs_reset_for(user), record.since));
+        let rule = self.reset_rule(model);
+        let best = serving.max_by_key(|(_, record)| (!record.needs_reset_for(user, rule), record.since));
         let partition = &best?.1.claim.partition;
         let places = match is_explicit {
             true => self.pods.get(&pod)?.listed().get(partition)?.places.clone(),
@@ -75,7 +77,8 @@ impl Ledger {
             return;
         };
         if record.serves(&claim) {
-            let (before, reset) = (record.claim.run, record.needs_reset_for(claim.user));
+            let reset = record.needs_reset_for(claim.user, self.reset_rule(&claim.model));
+            let before = record.claim.run;
             self.take_out(now, serial);
             self.add(now, claim.clone(), phase);
             self.claims.note_reused(&claim.partition);
@@ -119,12 +122,12 @@ impl Ledger {
     pub(crate) fn after_run(&self, partition: &PartitionId) -> AfterRun {
         match self.reset_to_stay(partition) {
             None => AfterRun::Removal,
-            Some(reset) => AfterRun::Idle { reset: reset == ReuseReset::Always },
+            Some(reset) => AfterRun::Idle { reset },
         }
     }
 
-    /// The rule by which the partition of an ended run is reset. None if it may not stay.
-    fn reset_to_stay(&self, partition: &PartitionId) -> Option<ReuseReset> {
+    /// Whether the partition of an ended run is reset to stay. None if it may not stay.
+    fn reset_to_stay(&self, partition: &PartitionId) -> Option<bool> {
         let (_, record) = self.claims.holder(partition)?;
         let Claim { model, size, .. } = &record.claim;
         let rules = &self.models.get(model)?.facts().idle;
@@ -138,7 +141,13 @@ impl Ledger {
             && record.health.is_good()
             && pod.is_reached()
             && !pod.drains_claim(&record.claim);
-        may_stay.then_some(rules.reset)
+        // A waiting job gets the partition after a reset as early in both cases. Without a reset now, others do not
+        // wait for it.
+        may_stay.then_some(rules.reset == ReuseReset::Always && rules.keep_for == KeepIdleFor::AnyJob)
+    }
+
+    fn reset_rule(&self, model: &ModelName) -> ReuseReset {
+        self.models.get(model).map(|model| model.facts().idle.reset).unwrap_or_default()
     }
 
     /// Whether idle partitions of this size may stay. A job that waits for another size would wait for their
@@ -150,7 +159,8 @@ impl Ledger {
     }
 
     /// Removes a partition that has just become idle, if the settings have changed meanwhile, its IPUs are
-    /// drained, or no job wants it any more. Removes the oldest idle partitions of its Pod until no more than KeepIdleMax IPUs are idle.
+    /// drained, or no job wants it any more. Removes the oldest idle partitions of its Pod until no more than
+    /// KeepIdleMax IPUs are idle.
     pub(crate) fn trim_idle(&mut self, now: Millis, new: &PartitionId, todo: &mut Vec<Action>) {
         let Some((serial, record)) = self.claims.holder(new) else { return };
         let id = record.claim.pod();

@@ -31,7 +31,7 @@ pub enum KeepIdleFor {
 /// The jobs before which a partition is reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReuseReset {
-    /// All. The reset is made when a job ends.
+    /// All. The reset is made when a job ends, or, for [`KeepIdleFor::WaitingJobs`], when the next one begins.
     #[default]
     Always,
     /// Those of another user than the last one. The reset is made when the next job begins.

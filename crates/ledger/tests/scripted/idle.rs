@@ -185,7 +185,7 @@ fn idle_partitions_stay_only_while_a_job_waits_for_their_size() {
     scripted.ledger.plan(&wish(9, 16, 60), Seconds(0), &jobs(0, &[(7, 100), (8, 100)]));
     scripted.play(
         "fini 7        -> await-nodes 7
-         nodes-done 7  -> idle-reset 7
+         nodes-done 7  -> idle 7
          idle 7        -> kick",
     );
     scripted.lists(vec![seen("slurm_7", 0..16), seen("slurm_8", 16..32)]);
@@ -196,10 +196,15 @@ fn idle_partitions_stay_only_while_a_job_waits_for_their_size() {
         &jobs(0, &[(8, 100)]),
     );
     assert_eq!(scripted.lists(vec![seen("slurm_7", 0..16), seen("slurm_8", 16..32)]), "remove 7");
-    scripted.ledger.leave_line(9);
     scripted.ledger.leave_line(10);
     scripted.play(
         "fini 8        -> await-nodes 8
+         nodes-done 8  -> idle 8
+         idle 8        -> kick
+         begin 9 on 8  -> reset 8 for 9
+         up 8          -> launch 8, survey pod64
+         launched 8    ->
+         fini 9        -> await-nodes 8
          nodes-done 8  -> remove 8",
     );
 }
