@@ -77,6 +77,7 @@ pub struct LedgerScheduler {
     /// Creates that wait for removals.
     creates: Vec<(Claim, Vec<PartitionId>)>,
     launched: Vec<Launched>,
+    is_kicked: bool,
     /// The time from which the IPUs of a partition would be free if no partition stayed.
     free_from: HashMap<PartitionId, i64>,
     /// The latest of these times, of the partitions that became idle or were gone just now.
@@ -112,6 +113,7 @@ impl LedgerScheduler {
             asked: 0,
             creates: Vec::new(),
             launched: Vec::new(),
+            is_kicked: false,
             free_from: HashMap::new(),
             freed: None,
             begun: HashMap::new(),
@@ -128,6 +130,7 @@ impl LedgerScheduler {
                 Action::Driver(action) => self.drive(action),
                 Action::Host(HostAction::OpenLaunch(claim)) => self.launch(claim),
                 Action::Host(HostAction::AwaitNodes(claim)) => self.tell(Event::NodesDone(claim.partition)),
+                Action::Host(HostAction::KickScheduler) => self.is_kicked = true,
                 Action::Host(_) => {}
             }
         }
@@ -282,6 +285,10 @@ impl Scheduler for LedgerScheduler {
 
     fn next_answer(&self) -> Option<i64> {
         self.answers.first_key_value().map(|((time, _), _)| *time)
+    }
+
+    fn has_news(&mut self) -> bool {
+        mem::take(&mut self.is_kicked)
     }
 
     fn advance(&mut self, now: i64) -> Vec<Launched> {

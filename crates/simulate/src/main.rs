@@ -27,8 +27,8 @@ struct Arguments {
     /// The seed of the random jobs.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Compare the waits of each job with and without partitions that stay (KeepIdle), on the year and on
-    /// batches of jobs.
+    /// Compare the waits of each job with and without partitions that stay (KeepIdle), on these jobs and on up
+    /// to 30 days of jobs in batches.
     #[arg(long)]
     reuse: bool,
     /// With --reuse: seconds of a create.
@@ -78,6 +78,8 @@ fn compare_reuse(arguments: &Arguments, workload: Workload) {
         keep(KeepIdleFor::AnyJob, ReuseReset::OtherUsers),
     ];
     for trace in [Trace::Year, Trace::Batches] {
+        let days = if trace == Trace::Batches { workload.days.min(30) } else { workload.days };
+        let workload = Workload { days, ..workload };
         let scene = Scene { trace, workload, placement, costs };
         let jobs = scene.jobs().len();
         println!("\n{trace:?}: {jobs} jobs, {workload:?}, {costs:?}, {placement:?}\n\n{}", reuse::head());

@@ -25,6 +25,11 @@ pub trait Scheduler {
         None
     }
 
+    /// Whether more jobs may start than at the last pass, apart from new ones.
+    fn has_news(&mut self) -> bool {
+        true
+    }
+
     /// Lets the time come to `now`. Returns the jobs that got their partitions since the last call.
     fn advance(&mut self, _now: i64) -> Vec<Launched> {
         Vec::new()
@@ -103,12 +108,15 @@ pub fn play(jobs: &[Job], span: i64, scheduler: &mut impl Scheduler) -> Outcome 
             cluster.moment.ends.remove(&jobs[number].id);
             scheduler.end(&jobs[number]);
         }
+        let before = submitted;
         while let Some(job) = jobs.get(submitted).filter(|job| job.submitted <= now) {
             cluster.queue.push(job);
             submitted += 1;
         }
-        cluster.pass(scheduler);
-        cluster.launch(scheduler.advance(now));
+        if scheduler.has_news() || submitted > before {
+            cluster.pass(scheduler);
+            cluster.launch(scheduler.advance(now));
+        }
     }
     let Cluster { queue, outcome, .. } = cluster;
     assert!(queue.is_empty(), "{} jobs never start", queue.len());

@@ -14,6 +14,9 @@ pub const LONGEST: i64 = DAY;
 /// to 100.
 const SIZES: [u32; 9] = [30, 20, 15, 14, 11, 7, 3, 2, 1];
 
+/// The seconds around each job in which its IPUs are not free for others.
+const AROUND: i64 = 25;
+
 /// The number of users.
 const USERS: u32 = 12;
 
@@ -64,7 +67,7 @@ impl Workload {
         in_order(jobs)
     }
 
-    /// Jobs in batches: a user submits up to 40 at once, of one size, all short or all long. Half of the short
+    /// Jobs in batches; the load includes the time around a job. A user submits up to 40 at once, of one size, all short or all long. Half of the short
     /// ones take less than a minute, half of the long ones less than an hour.
     pub fn batches(&self) -> Vec<Job> {
         let mut random = StdRng::seed_from_u64(self.seed);
@@ -77,7 +80,7 @@ impl Workload {
             let (median, most) = if is_short { (MINUTE, 40) } else { (HOUR, 4) };
             for _ in 0..random.random_range(1..=most) {
                 let (duration, limit) = times(&mut random, median, 5);
-                work -= f64::from(size) * duration as f64;
+                work -= f64::from(size) * (duration + AROUND) as f64;
                 jobs.push(Job { id: 0, submitted, user, size, duration, limit });
             }
         }
