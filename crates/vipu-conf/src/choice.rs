@@ -74,7 +74,7 @@ choices! {
 
     /// The jobs before which an idle partition is reset.
     ReuseReset, "not known" {
-        /// All. The reset is made after each job.
+        /// All.
         Always = "always",
         /// Those of another user than the last one.
         OtherUsers = "other-users",

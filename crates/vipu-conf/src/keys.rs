@@ -207,7 +207,7 @@ keys! { given;
     KeepIdleMax, keep_idle_max: Option<u32> = Absent("no limit"), "IPUs", amount_or_none,
         "how many IPUs of one controller idle partitions may have";
     ReuseReset, reuse_reset: ReuseReset = Value("always"), ReuseReset::UNIT, ReuseReset::read,
-        "when the controller resets an idle partition: after each job, or only before a job of another user";
+        "when the controller resets an idle partition: between all jobs, or only before a job of another user";
     MaxRequeues, max_requeues: u32 = Value("3"), "times", amount_or_none,
         "number of requeues after which `--ipu-requeue-on` no longer requeues a job; 0 disables the option";
     Accounting, accounting: Accounting = Value("gres"), Accounting::UNIT, Accounting::read,
