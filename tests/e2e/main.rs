@@ -7,6 +7,7 @@ mod deliver;
 mod jobs;
 mod keep;
 mod leave;
+mod mode;
 mod reuse;
 mod see;
 mod share;

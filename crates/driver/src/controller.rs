@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::future::Future;
 use std::time::Duration;
 
-use ledger::SeenPartition;
+use ledger::{PoolPartition, SeenPartition};
 use vipu_types::{ControllerName, IpuCount, JobRun, PartitionId, Place, Shape};
 
 use crate::{CallError, ModelSettings};
@@ -43,8 +43,8 @@ pub trait Controller: Sized + 'static {
     /// Notes that a partition stays idle after its job, and how long it took to make it idle.
     fn stays_idle(&self, _partition: &PartitionId, _took: Duration) {}
 
-    /// Notes that a job has an idle partition now: the run that had it before, and how long the change took.
-    fn reused(&self, _partition: &PartitionId, _before: JobRun, _took: Duration) {}
+    /// Notes that a job has an idle partition now: the run that had it before, as far as is known, and how long the change took.
+    fn reused(&self, _partition: &PartitionId, _before: Option<JobRun>, _took: Duration) {}
 
     /// All IPUs and partitions that concern partitions with these settings.
     fn survey(&self, settings: &ModelSettings) -> impl Future<Output = Result<Listing, CallError>>;
@@ -104,4 +104,6 @@ pub struct Listing {
     pub faulty: u32,
     /// All partitions, also those of others.
     pub partitions: Vec<SeenPartition>,
+    /// Those of the pool among them.
+    pub pool: Vec<PoolPartition>,
 }

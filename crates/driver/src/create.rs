@@ -64,8 +64,8 @@ pub(crate) enum Start {
     Anew,
     /// It is idle, and given to the claim.
     Reuse {
-        /// The last run that had it.
-        before: JobRun,
+        /// The last run that had it, as far as is known.
+        before: Option<JobRun>,
         /// Whether it is reset first.
         reset: bool,
     },
@@ -91,18 +91,16 @@ pub(crate) async fn create<W: Environment>(
     if !shared.environment.journal().is_complete() {
         return failed("the journal cannot be read, see slurmctld's log".into());
     }
-    if tracked.owner.get() == PartitionOwner::Unknown {
-        tracked.owner.set(PartitionOwner::Others);
-    }
     let pod = match shared.pod(claim) {
         Ok(pod) => pod,
         Err(why) => return failed(why),
     };
+    if tracked.owner.get() == PartitionOwner::Unknown {
+        let in_pool = pod.settings.has_in_pool(&partition);
+        tracked.in_pool.set(in_pool);
+        tracked.owner.set(if in_pool { PartitionOwner::Ours } else { PartitionOwner::Others });
+    }
     let progress = CreateProgress::new(claim, pod.usual_create.get());
-    let (before, reset) = match start {
-        Start::Anew => (None, false),
-        Start::Reuse { before, reset } => (Some(before), reset),
-    };
     let mut create = Create {
         shared,
         pod,
@@ -113,8 +111,8 @@ pub(crate) async fn create<W: Environment>(
         has_begun: false,
         place: None,
         intent: None,
-        before,
-        reset,
+        start,
+        reset: matches!(start, Start::Reuse { reset: true, .. }),
         may_exist: tracked.owner.get() == PartitionOwner::Ours,
         is_unanswered: tracked.unanswered.get() > 0,
         trouble: Cow::Borrowed(""),
@@ -129,9 +127,9 @@ pub(crate) async fn create<W: Environment>(
     match made {
         Ok(()) => {
             let (size, took) = (claim.size, began.elapsed());
-            let made = match create.before {
-                None => "made",
-                Some(before) => {
+            let made = match create.start {
+                Start::Anew => "made",
+                Start::Reuse { before, .. } => {
                     create.pod.controller.reused(&partition, before, took);
                     "reused"
                 }
@@ -181,8 +179,8 @@ struct Create<'a, W: Environment> {
     place: Option<PlaceInQueue>,
     /// The directory of the files in the recorded intent, once the intent is on record.
     intent: Option<Option<Arc<Path>>>,
-    /// The last run of the idle partition that is used. None if the partition is made.
-    before: Option<JobRun>,
+    /// The way to the partition, as far as is known by now.
+    start: Start,
     /// The partition is to be reset first.
     reset: bool,
     /// The controller may have the partition, so the create looks for it before it asks.
@@ -257,7 +255,7 @@ impl<W: Environment> Create<'_, W> {
         let place = self.place.take();
         let is_found = self.may_exist && self.found().await?;
         if !is_found {
-            self.before = None;
+            self.start = Start::Anew;
             if let Some(place) = &place {
                 self.deadline.hold(place.reached()).await?;
             }
@@ -291,6 +289,9 @@ impl<W: Environment> Create<'_, W> {
         }
         match state {
             PartitionState::Pending | PartitionState::Active | PartitionState::Resetting => return Ok(true),
+            _ if self.tracked.in_pool.get() => {
+                return Err(self.not_given(&format!("it is {state:?}")).into());
+            }
             PartitionState::Absent => {}
             PartitionState::Failed(_) => {
                 self.still_in_charge().await?;

@@ -27,6 +27,7 @@ mod listing;
 mod make_idle;
 mod pauses;
 mod pod_in_use;
+mod pool;
 mod refresh;
 mod refusing_controller;
 mod remove;

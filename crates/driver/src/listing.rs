@@ -5,9 +5,9 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use ledger::SeenPartition;
+use ledger::{PoolBlock, PoolPartition, SeenPartition};
 use vipu_client::{Client, Error, Ipu, PartitionInfo, ReadyState};
-use vipu_types::{PartitionId, Place};
+use vipu_types::{IpuCount, PartitionId, Place};
 
 use crate::{Listing, ModelSettings};
 
@@ -17,21 +17,22 @@ const PARTITION: &str = "ipuof partition id";
 /// Asks for the listing that these settings need.
 pub(crate) async fn ask(client: &Client, settings: &ModelSettings) -> Result<Listing, Error> {
     let agents = &settings.allocation_agents;
+    let in_pool = |id: &PartitionId| settings.has_in_pool(id);
     let (ipus, all) = (client.list_ipus(agents), client.list_partitions(None));
     let Some(allocation) = settings.allocation.as_deref() else {
         let (ipus, all) = tokio::try_join!(ipus, all)?;
-        return Ok(Listing::of(&ipus, all));
+        return Ok(Listing::of(&ipus, all, in_pool));
     };
     let own = client.list_partitions(Some(allocation));
     if agents.is_empty() {
         // The third call makes a missing allocation an error here, and not only when a partition is
         // requested.
         let (ipus, all, _) = tokio::try_join!(ipus, all, own)?;
-        return Ok(Listing::of(&ipus, all));
+        return Ok(Listing::of(&ipus, all, in_pool));
     }
     let (ipus, own) = tokio::try_join!(ipus, own)?;
     let (count, domain) = (ipus.len() as u64, u64::from(settings.domain_size.get()));
-    Ok(summary(&ipus, own, |place| in_part(place, count, domain)))
+    Ok(summary(&ipus, own, in_pool, |place| in_part(place, count, domain)))
 }
 
 /// The place of an IPU inside an allocation of this many IPUs. No call tells where an allocation begins. It
@@ -43,20 +44,37 @@ fn in_part(place: Place, ipus: u64, domain: u64) -> Place {
 }
 
 impl Listing {
-    /// The listing of a whole controller, from its replies.
-    pub fn of(ipus: &[Ipu], partitions: Vec<PartitionInfo>) -> Self {
-        summary(ipus, partitions, |place| place)
+    /// The listing of a whole controller, from its replies. `in_pool` tells which partitions are of its pool.
+    pub fn of(ipus: &[Ipu], partitions: Vec<PartitionInfo>, in_pool: impl Fn(&PartitionId) -> bool) -> Self {
+        summary(ipus, partitions, in_pool, |place| place)
     }
 }
 
-fn summary(ipus: &[Ipu], partitions: Vec<PartitionInfo>, place: impl Fn(Place) -> Place) -> Listing {
+fn summary(
+    ipus: &[Ipu],
+    partitions: Vec<PartitionInfo>,
+    in_pool: impl Fn(&PartitionId) -> bool,
+    place: impl Fn(Place) -> Place,
+) -> Listing {
     // An IPU of a partition counts as used already, whether it works or not.
     let unusable = |ipu: &&Ipu| ipu.fault().is_some() && !ipu.attributes.contains_key(PARTITION);
     let faulty = ipus.iter().filter(unusable).count();
+    let mut pool = Vec::new();
+    let mut all = Vec::new();
+    for partition in partitions {
+        let (gcds, is_reconfigurable) = (partition.num_gcds, partition.reconfigurable);
+        let Some(seen) = seen(partition, &place) else { continue };
+        all.push(seen.clone());
+        let size = IpuCount::new(seen.places.len() as u64).ok();
+        if let Some(size) = size.filter(|_| in_pool(&seen.partition)) {
+            pool.push(PoolPartition { seen, block: PoolBlock { size, is_reconfigurable }, gcds });
+        }
+    }
     Listing {
         ipus: u32::try_from(ipus.len()).unwrap_or(u32::MAX),
         faulty: u32::try_from(faulty).unwrap_or(u32::MAX),
-        partitions: partitions.into_iter().filter_map(|partition| seen(partition, &place)).collect(),
+        partitions: all,
+        pool,
     }
 }
 

@@ -10,6 +10,7 @@ use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use vipu_types::{ControllerName, PartitionId};
 
+use crate::pool::ObservedPool;
 use crate::refusing_controller::Refusals;
 use crate::shown_as_removed::ShownAsRemoved;
 use crate::{CallError, Controller, Listing, ModelSettings, PartitionState, PodSetup};
@@ -34,6 +35,8 @@ pub(crate) struct ObservedController {
     pub answers: Cell<bool>,
     /// The refusals since it last made a partition.
     pub refusals: Refusals,
+    /// The partitions of its pool.
+    pub pool: ObservedPool,
     /// The partitions that it shows as removed.
     shown_as_removed: ShownAsRemoved,
 }
@@ -44,6 +47,7 @@ impl Default for ObservedController {
         Self {
             answers: Cell::new(true),
             refusals: Refusals::default(),
+            pool: ObservedPool::default(),
             shown_as_removed: ShownAsRemoved::default(),
         }
     }

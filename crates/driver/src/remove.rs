@@ -35,7 +35,7 @@ const STILL_ACTIVE: Duration = Duration::from_secs(2);
 const LATE_CALL: Duration = Duration::from_secs(600);
 
 /// Removes the partition of `claim` and its files when its turn comes. Returns when both are gone. A
-/// partition of others stays.
+/// partition of others or of a pool stays.
 pub(crate) async fn remove<W: Environment>(shared: Rc<SharedState<W>>, tracked: Rc<Tracked>, claim: Claim) {
     let _turn = tracked.turn.lock().await;
     let began = Instant::now();
@@ -49,14 +49,16 @@ pub(crate) async fn remove<W: Environment>(shared: Rc<SharedState<W>>, tracked: 
             return;
         }
     }
-    shared.note(Entry::Remove { claim: claim.clone() }, claim).await;
-    let pod = insist(claim, async || {
-        let pod = shared.pod(&tracked.at_home(claim))?;
-        removed(&pod, tracked, partition).await.map(|()| pod)
-    })
-    .await;
-    if tracked.directory.borrow().is_none() {
-        tracked.directory.replace(pod.settings.ipuof_dir.clone());
+    if !tracked.in_pool.get() {
+        shared.note(Entry::Remove { claim: claim.clone() }, claim).await;
+        let pod = insist(claim, async || {
+            let pod = shared.pod(&tracked.at_home(claim))?;
+            removed(&pod, tracked, partition).await.map(|()| pod)
+        })
+        .await;
+        if tracked.directory.borrow().is_none() {
+            tracked.directory.replace(pod.settings.ipuof_dir.clone());
+        }
     }
     // No task waits for a directory that is away. Only the journal entry stays until the files are deleted.
     let _ = timeout(SLOW, delete_files(shared, tracked, claim, None)).await;
@@ -69,7 +71,8 @@ pub(crate) async fn remove<W: Environment>(shared: Rc<SharedState<W>>, tracked: 
         }
         tracked.owner.set(PartitionOwner::Unknown);
     }
-    tracing::info!("{run}: partition {partition} removed in {:.3} s", began.elapsed().as_secs_f64());
+    let what = if tracked.in_pool.get() { "goes back into the pool" } else { "removed" };
+    tracing::info!("{run}: partition {partition} {what} in {:.3} s", began.elapsed().as_secs_f64());
 }
 
 /// Handles the remains of a partition that is gone: files in a directory that was away, and calls that may
@@ -83,6 +86,7 @@ pub(crate) async fn watch<W: Environment>(shared: &Rc<SharedState<W>>, tracked: 
             while shared.is_seen_to(&claim.partition) {
                 sleep(RETRY_CAP).await;
             }
+            tracked.unanswered_change.set(false);
         }
         let _turn = tracked.turn.lock().await;
         shared.note(Entry::Gone(claim.partition.clone()), claim).await;

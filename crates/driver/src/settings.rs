@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use vipu_types::{IpuCount, PodId};
+use vipu_types::{IpuCount, PartitionId, PodId, Pool};
 
 /// The configuration of a model, as far as the driver needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +20,10 @@ pub struct ModelSettings {
     pub remove_unknown: bool,
     /// IPUs in one IPU-Link domain (LinkDomainSize).
     pub domain_size: IpuCount,
+    /// The partitions of the pool, if the model has one (Pool).
+    pub pool: Option<Pool>,
+    /// The beginning of the ids of partitions that are made (PartitionPrefix).
+    pub prefix: String,
     /// Whether partitions are removed by force (ForceDeletePartition).
     pub force_remove: bool,
     /// Whether partitions are made reconfigurable (UseReconfigPartition).
@@ -34,6 +38,13 @@ pub struct ModelSettings {
     pub max_concurrent_creates: usize,
     /// The directory of IPUoF files (IpuofDir). `None` if tasks need no files (Delivery).
     pub ipuof_dir: Option<Arc<Path>>,
+}
+
+impl ModelSettings {
+    /// Whether a partition of this id is one of the pool.
+    pub fn has_in_pool(&self, id: &PartitionId) -> bool {
+        self.pool.as_ref().is_some_and(|pool| pool.has(&self.prefix, id))
+    }
 }
 
 /// One controller of a model, with the model's settings.

@@ -39,6 +39,7 @@ impl<W: Environment> SharedState<W> {
             let before = Some(record.claim.clone());
             let tracked = Tracked { before, ..Tracked::new(PartitionOwner::Ours) };
             tracked.home.replace(Some(record.claim.pod()));
+            tracked.in_pool.set(record.in_pool);
             tracked.directory.replace(record.ipuof_dir.map(Into::into));
             if matches!(record.stage, Stage::Creating | Stage::GivenUp) {
                 tracked.unanswered.set(NOBODY_COUNTED);

@@ -126,7 +126,7 @@ mod tests {
 
     /// The partitions left of a listing, each with its number of IPUs.
     fn left(shown: &ShownAsRemoved, partitions: Vec<SeenPartition>) -> Vec<(String, usize)> {
-        let mut listing = Listing { ipus: 64, faulty: 0, partitions };
+        let mut listing = Listing { ipus: 64, partitions, ..Listing::default() };
         shown.judge_all(&"vipu:8090", &mut listing, |partition| *partition == id("ours"));
         listing.partitions.iter().map(|seen| (seen.partition.to_string(), seen.places.len())).collect()
     }

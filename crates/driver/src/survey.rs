@@ -13,6 +13,7 @@ use tokio_util::task::AbortOnDropHandle;
 use vipu_types::PodId;
 
 use crate::pod_in_use::PodInUse;
+use crate::pool;
 use crate::restart_on_panic::restarted_on_panic;
 use crate::shared_state::SharedState;
 use crate::{CallError, Controller, Environment, Listing, PartitionState};
@@ -91,6 +92,13 @@ async fn surveys<W: Environment>(
             Ok(listing) => listing.partitions.iter().any(|seen| seen.leaving),
             Err(_) => true,
         };
+        if let Ok(listing) = &mut answer {
+            pool::keep(&shared, &id, &pod, listing);
+            if pod.settings.pool.is_some() {
+                let partitions = std::mem::take(&mut listing.pool);
+                shared.environment.report(Event::Pool { pod: id.clone(), partitions });
+            }
+        }
         shared.environment.report(match answer {
             Ok(listing) => Event::Inventory {
                 pod: id.clone(),

@@ -7,7 +7,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use ledger::SeenPartition;
+use ledger::{Event, SeenPartition};
 use tokio::time::sleep;
 use tracing::{info, warn};
 use vipu_types::{PartitionId, PodId};
@@ -56,6 +56,11 @@ async fn try_to_remove<W: Environment>(shared: Rc<SharedState<W>>, id: PodId, pa
         if matches!(tracked.owner.get(), PartitionOwner::Ours | PartitionOwner::Others) {
             return Err("a job has come to use its name".to_owned());
         }
+        if pod.settings.has_in_pool(&partition) {
+            return Err(
+                "it is of the model's pool (Pool), whose partitions only administrators remove".to_owned()
+            );
+        }
         in_charge(&shared).await?;
         removed(&pod, &tracked, &partition).await
     };
@@ -97,12 +102,17 @@ async fn settled<W: Environment>(
 ) -> Result<(), String> {
     let (controller, partition) = (pod.controller.name(), &seen.partition);
     let _turn = tracked.turn.lock().await;
+    let gone = || {
+        let event = Event::UnclaimedGone { pod: id.clone(), partition: partition.clone() };
+        shared.environment.report(event);
+    };
     // Another cluster may have a partition of this name on another controller.
     let is_home = tracked.home.borrow().as_ref() == Some(id);
     match tracked.owner.get() {
         PartitionOwner::Late(run) if is_home => {
             in_charge(shared).await?;
             removed(pod, tracked, partition).await?;
+            gone();
             info!("{run}: partition {partition} was made after its create was given up; it is removed");
         }
         PartitionOwner::Unknown | PartitionOwner::Late(_)
@@ -110,6 +120,7 @@ async fn settled<W: Environment>(
         {
             in_charge(shared).await?;
             removed(pod, tracked, partition).await?;
+            gone();
             warn!(
                 "controller {controller}: partition {partition}, which no job had, is removed (RemoveUnknown)"
             );

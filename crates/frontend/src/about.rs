@@ -53,6 +53,8 @@ impl About {
             | Event::Resume(_)
             | Event::Orphan(_)
             | Event::Models(_)
+            | Event::Pool { .. }
+            | Event::UnclaimedGone { .. }
             | Event::Inventory { .. }
             | Event::Unreachable { .. }
             | Event::Trouble { .. }

@@ -1,7 +1,7 @@
 //! The choice of the partition that a job gets.
 
-use ledger::{Claim, Place};
-use vipu_types::{Asked, ControllerName, Grant, JobOption, JobRun, PartitionId, Shape};
+use ledger::{Claim, Place, PoolChoice};
+use vipu_types::{Asked, ControllerName, Grant, IpuCount, JobOption, JobRun, PartitionId, Shape};
 
 use crate::frontend::Frontend;
 use crate::preparing;
@@ -9,8 +9,18 @@ use crate::request::Resolved;
 use crate::scheduling::{InSlurm, wish};
 use crate::slurm::Job;
 
+/// The partition that is chosen for a job.
+struct Chosen {
+    partition: PartitionId,
+    controller: ControllerName,
+    size: IpuCount,
+    gcds: u32,
+    /// Its IPUs, if the controller does not choose them.
+    ipus: Vec<Place>,
+}
+
 /// The grant and the claim for a job that has its nodes, or whose partition is made before it has nodes. None
-/// if the model has no settings, or no id for another partition.
+/// if the model has no settings, no id for another partition, or no free partition in its pool.
 ///
 /// The ledger found room a moment ago, under this lock. If there is none any more, for example because a
 /// controller failed just now, the first controller is asked until there is room.
@@ -21,20 +31,52 @@ pub(crate) fn give(
     wanted: Resolved,
 ) -> Option<(Grant, Claim)> {
     let run = JobRun { job: job.id(), restart: job.restart_count(), start: job.start_time() };
-    let ready = preparing::ready_for(&frontend.ledger(), job, &wanted);
+    let delivery = frontend.models(|models| models.delivery(&wanted.model))?;
+    let is_pool = frontend.ledger().is_pool(&wanted.model);
+    let chosen = if is_pool {
+        of_pool(frontend, job, &wanted)
+    } else {
+        of_its_own(frontend, job, run, nodes, &wanted)
+    };
+    let Chosen { partition, controller, size, gcds, ipus } = chosen?;
+    let grant =
+        Grant { partition, model: wanted.model, size, gcds, controller: Some(controller.clone()), delivery };
+    let claim = Claim { ipus, ..claim(job, run, &grant, controller) };
+    Some((grant, claim))
+}
+
+/// The partition of a pool for a job.
+fn of_pool(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<Chosen> {
+    let (controller, _) = choose(frontend, job, wanted)?;
+    let (wish, jobs) = (wish(job, wanted), InSlurm::new(frontend, job));
+    let choice = frontend.ledger().choose_in_pool(&wish, &controller, job.user(), &jobs);
+    let PoolChoice { partition, size, gcds } = choice?;
+    Some(Chosen { partition, controller, size, gcds, ipus: Vec::new() })
+}
+
+/// The partition that is made for a job, or is there and is not another job's.
+fn of_its_own(
+    frontend: &Frontend,
+    job: impl Job,
+    run: JobRun,
+    nodes: u32,
+    wanted: &Resolved,
+) -> Option<Chosen> {
+    let gcds = frontend.models(|models| models.gcds(nodes, wanted))?;
+    let ready = preparing::ready_for(&frontend.ledger(), job, wanted);
     let (partition, controller, ipus) = match ready {
         Some(Claim { partition, controller, ipus, .. }) => (partition, controller, ipus),
         None => {
-            let (controller, ipus) = choose(frontend, job, &wanted)?;
-            match idle(frontend, job, nodes, &wanted, &controller) {
+            let (controller, ipus) = choose(frontend, job, wanted)?;
+            let (wish, shape) = (wish(job, wanted), shape(job, gcds));
+            let idle = frontend.ledger().idle_for(&wish, &controller, job.user(), shape);
+            match idle {
                 Some((partition, ipus)) => (partition, controller, ipus),
                 None => (frontend.new_id(&wanted.model, run)?, controller, ipus),
             }
         }
     };
-    let grant = frontend.models(|models| models.grant(partition, nodes, wanted, controller.clone()))?;
-    let claim = Claim { ipus, ..claim(job, run, &grant, controller) };
-    Some((grant, claim))
+    Some(Chosen { partition, controller, size: wanted.size, gcds, ipus })
 }
 
 /// The controller for the partition, and its IPUs if the controller does not choose them. If possible, no job
@@ -48,18 +90,6 @@ fn choose(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<(Cont
     let controller = with_room.ok().or(first)?;
     let ipus = ledger.place(&wish, &controller, &jobs);
     Some((controller, ipus))
-}
-
-/// An idle partition of the controller that serves the job, with its IPUs if the controller does not choose them.
-fn idle(
-    frontend: &Frontend,
-    job: impl Job,
-    nodes: u32,
-    wanted: &Resolved,
-    controller: &ControllerName,
-) -> Option<(PartitionId, Vec<Place>)> {
-    let gcds = frontend.models(|models| models.gcds(nodes, wanted))?;
-    frontend.ledger().idle_for(&wish(job, wanted), controller, job.user(), shape(job, gcds))
 }
 
 /// The claim of one run of a job, without the places of its IPUs.

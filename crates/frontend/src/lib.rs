@@ -28,6 +28,7 @@ mod limits;
 mod models;
 mod outside;
 mod partition_line;
+mod pool_sizes;
 mod preparing;
 mod request;
 mod scheduling;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ledger::{IdleRules, KeepIdleFor, ModelFacts, Placement, ReuseReset};
-use vipu_conf::{Accounting, AuditLevel, AuditTo, OnPartitionError, Settings, SizePolicy};
-use vipu_types::{ControllerName, Grant, IpuCount, ModelName, PartitionId};
+use vipu_conf::{Accounting, AuditLevel, AuditTo, Mode, OnPartitionError, Settings, SizePolicy};
+use vipu_types::{ControllerName, Delivery, IpuCount, ModelName};
 
 use crate::request::Resolved;
 
@@ -45,6 +45,11 @@ impl Model {
         self.settings.as_ref().map_or(IpuCount::LARGEST, |own| own.link_domain_size)
     }
 
+    /// Whether its jobs get partitions of a pool.
+    pub(crate) fn is_pool(&self) -> bool {
+        self.settings.as_ref().is_some_and(|own| own.mode == Mode::Pool)
+    }
+
     /// Whether a number of IPUs between two partition sizes is rounded up.
     pub(crate) fn rounds_up(&self) -> bool {
         self.settings.as_ref().is_some_and(|own| own.size_policy == SizePolicy::RoundUp)
@@ -69,6 +74,7 @@ impl Model {
             },
             reconcile_interval: self.settings.as_ref().map(|own| own.reconcile_interval).unwrap_or_default(),
             largest: self.largest,
+            is_pool: self.is_pool(),
             idle: self.settings.as_ref().map(idle_rules).unwrap_or_default(),
             trouble,
         }
@@ -99,19 +105,9 @@ impl Models {
         self.0.get(model)?.settings.as_ref()
     }
 
-    /// The grant for a resolved request of a job with this number of nodes: this partition on this
-    /// controller. None if the model has no settings.
-    pub(crate) fn grant(
-        &self,
-        partition: PartitionId,
-        nodes: u32,
-        wanted: Resolved,
-        controller: ControllerName,
-    ) -> Option<Grant> {
-        let gcds = self.gcds(nodes, &wanted)?;
-        let delivery = self.settings(&wanted.model)?.delivery;
-        let Resolved { model, size, .. } = wanted;
-        Some(Grant { partition, model, size, gcds, controller: Some(controller), delivery })
+    /// The way in which tasks get the description of their IPUs. None if the model has no settings.
+    pub(crate) fn delivery(&self, model: &ModelName) -> Option<Delivery> {
+        Some(self.settings(model)?.delivery)
     }
 
     /// The number of GCDs in the partition of a job with this number of nodes. None if the model has no
@@ -171,9 +167,9 @@ impl Models {
         settings.ipus_per_slurm_partition.get(slurm_partition).copied()
     }
 
-    /// Whether the partition of a job is made before the job has nodes (Prepare).
+    /// Whether the partition of a job is made before the job has nodes (Prepare). Those of a pool are there.
     pub(crate) fn prepares(&self, model: &ModelName, is_batch: bool) -> bool {
-        let settings = self.settings(model);
+        let settings = self.settings(model).filter(|settings| settings.mode == Mode::Partition);
         settings.is_some_and(|settings| settings.prepare.is_for(is_batch))
     }
 

@@ -50,6 +50,8 @@ impl Resolved {
 pub(crate) struct Taken {
     asked: u64,
     pub(crate) resolved: Resolved,
+    /// The sizes of partitions that made its number of IPUs be rounded up.
+    sizes: String,
 }
 
 impl Taken {
@@ -58,8 +60,13 @@ impl Taken {
         let (asked, size) = (self.asked, self.resolved.size);
         let is_rounded = asked != u64::from(size.get());
         is_rounded.then(|| {
-            format!("vipu: {asked} IPUs are rounded up to {size}, as partitions have 1, 2, 4 ... IPUs")
+            format!("vipu: {asked} IPUs are rounded up to {size}, as partitions have {}", self.sizes)
         })
+    }
+
+    /// This request with another size, because there are only partitions with `sizes`.
+    pub(crate) fn rounded_to(self, size: IpuCount, sizes: String) -> Self {
+        Self { resolved: Resolved { size, ..self.resolved }, sizes, ..self }
     }
 }
 
@@ -241,7 +248,8 @@ impl Models {
             return Err(self.refusal(Fault::TooLarge(most.to_string()), valid(&[largest])));
         }
         shape.check(size, model.link_domain()).map_err(|why| self.refusal(why.into(), Valid::NONE))?;
-        Ok(Taken { asked, resolved: Resolved { model: name.clone(), size, shape } })
+        let resolved = Resolved { model: name.clone(), size, shape };
+        Ok(Taken { asked, resolved, sizes: "1, 2, 4 ... IPUs".to_owned() })
     }
 
     fn choose(

@@ -6,7 +6,6 @@ use tracing::info;
 use vipu_types::{Grant, GresRequest, JobOption};
 
 use crate::frontend::Frontend;
-use crate::keep_and_requeue;
 use crate::licenses::{self, License};
 use crate::limits::Standing;
 use crate::models::Models;
@@ -14,6 +13,7 @@ use crate::outside::Outside;
 use crate::request::{Refusal, Request, Resolved, Taken};
 use crate::slurm::{Job, JobDescription};
 use crate::slurm_partition_ipus::Found;
+use crate::{keep_and_requeue, pool_sizes};
 
 /// Removes variables by which a user's own client could deceive root's Prolog and Epilog. A change of a job
 /// brings none.
@@ -49,6 +49,7 @@ pub fn submitted(
         complete_licenses(frontend, description, None, None, licenses::of_new)?;
         return Ok(None);
     };
+    let taken = pool_sizes::fitted(frontend, taken, &request.standing)?;
     let named = request.standing.slurm_partitions.filter(|_| !takes_its_place(description));
     there_are_ipus(&frontend.slurm_partition_ipus, description, named.as_deref(), &taken)?;
     let model = &taken.resolved.model;
@@ -191,6 +192,7 @@ fn judge_change(
         let stays = is_asked_anew && !request.options.is_empty();
         return if stays { Err(OPTIONS_STAY.to_owned()) } else { Ok(None) };
     };
+    let taken = pool_sizes::fitted(frontend, taken, &request.standing)?;
     let slurm_partitions = request.standing.slurm_partitions.as_deref();
     there_are_ipus(&frontend.slurm_partition_ipus, description, slurm_partitions, &taken)?;
     Ok(Some(taken))

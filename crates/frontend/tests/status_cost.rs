@@ -56,6 +56,7 @@ fn full_site() -> Frontend {
         placement: Placement::Controller,
         reconcile_interval: Duration::from_secs(30),
         largest: 1024,
+        is_pool: false,
         idle: ledger::IdleRules::default(),
         trouble: None,
     }]);

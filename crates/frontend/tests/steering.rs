@@ -72,6 +72,7 @@ fn site() -> (Frontend, Notes) {
         placement,
         reconcile_interval: std::time::Duration::from_secs(30),
         largest: 64,
+        is_pool: false,
         idle: ledger::IdleRules { keep: std::time::Duration::from_secs(600), ..Default::default() },
         trouble: None,
     };

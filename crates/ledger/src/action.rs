@@ -33,8 +33,8 @@ pub enum DriverAction {
     Reuse {
         /// The claim.
         claim: Claim,
-        /// The last run that had the partition.
-        before: JobRun,
+        /// The last run that had the partition. None if it is of a pool and nobody knows the last run.
+        before: Option<JobRun>,
         /// Whether it has to be reset first.
         reset: bool,
     },

@@ -51,7 +51,7 @@ impl Ledger {
         let model = self.models.get(model).ok_or_else(no_model)?;
         self.usable(model)?;
         let allowed = size.get() <= model.facts().largest;
-        let mut with_room = self.reached(model).filter(|(_, pod)| size.get() <= pod.free_blocks().largest());
+        let mut with_room = self.reached(model).filter(|(_, pod)| pod.free_blocks().has_room_for(size));
         match with_room.next() {
             Some((id, _)) if allowed => Ok(id.controller.clone()),
             _ => Err(self.shortage(model, size)),
@@ -87,6 +87,15 @@ impl Ledger {
         }
         if let Some(reason) = self.reason_to_drain(model) {
             return Wait::Drained { model: name.clone(), reason };
+        }
+        if model.facts().is_pool {
+            let sizes = self.pool_sizes(name).into_iter().collect();
+            return Wait::PoolFull {
+                model: name.clone(),
+                size,
+                sizes,
+                there_is: self.pool_serves(name, size),
+            };
         }
         let blocks =
             self.reached(model).map(|(_, pod)| (pod.free_blocks().free(), pod.free_blocks().largest()));

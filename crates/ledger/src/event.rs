@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use vipu_types::{ControllerName, IpuCount, ModelName, PartitionId, Place, Placement, PodId};
 
-use crate::{Claim, Drain, DrainScope, IdleRules, Millis, Seconds};
+use crate::{Claim, Drain, DrainScope, IdleRules, Millis, PoolBlock, Seconds};
 
 /// The state of a job whose claim is taken over from an earlier slurmctld.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,17 @@ pub struct SeenPartition {
     pub leaving: bool,
 }
 
+/// A partition of a pool, as the controller lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolPartition {
+    /// Its entry in the listing.
+    pub seen: SeenPartition,
+    /// Its size, and the sizes of jobs that it serves.
+    pub block: PoolBlock,
+    /// The number of its GCDs.
+    pub gcds: u32,
+}
+
 /// A fact that the ledger is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
@@ -72,6 +83,21 @@ pub enum Event {
         faulty: u32,
         /// Every partition on the controller.
         partitions: Vec<SeenPartition>,
+    },
+    /// The partitions of a pool that the controller has. The next [`Event::Inventory`] of the Pod is of the same
+    /// listing.
+    Pool {
+        /// The controller, and the model it serves.
+        pod: PodId,
+        /// The partitions.
+        partitions: Vec<PoolPartition>,
+    },
+    /// A partition without a claim was removed. A late create may make it once more.
+    UnclaimedGone {
+        /// The controller, and the model it serves.
+        pod: PodId,
+        /// The partition.
+        partition: PartitionId,
     },
     /// A controller gave no answer, or one without sense.
     Unreachable {
@@ -208,6 +234,8 @@ pub struct ModelFacts {
     pub reconcile_interval: Duration,
     /// The largest partition a job may have (MaxIpusPerJob and the nodes' GRES count).
     pub largest: u32,
+    /// Whether its jobs get partitions of a pool (Mode=pool).
+    pub is_pool: bool,
     /// The rules for partitions that stay after their jobs.
     pub idle: IdleRules,
     /// The reason why none of its jobs can start for now, for example a broken `vipu.conf`.

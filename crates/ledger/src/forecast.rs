@@ -11,15 +11,15 @@ use crate::free_times::{FreeTimes, NEVER, Slot, Timeline};
 use crate::license_reservations::Licenses;
 use crate::portions::InLine;
 use crate::waiting_line::{MOST_PLANS, Plan};
-use crate::{Seconds, Wish};
+use crate::{Layout, Seconds, Wish};
 
 /// The IPUs of one Pod in time.
 #[derive(Clone, Debug)]
 pub struct PodInTime {
     /// All IPUs.
     pub ipus: u32,
-    /// IPUs in one IPU-Link domain.
-    pub domain_size: IpuCount,
+    /// The blocks of IPUs that partitions can have.
+    pub layout: Layout,
     /// The places that are not free, each with the time at which it will be. None if that is unknown.
     pub taken: Vec<(Place, Option<Seconds>)>,
 }
@@ -29,7 +29,7 @@ impl PodInTime {
     pub fn room_for(&self, size: IpuCount) -> u32 {
         // A drained IPU may be in a partition too.
         let taken: BTreeSet<Place> = self.taken.iter().map(|(place, _)| *place).collect();
-        let mut blocks = FreeBlocks::new(self.ipus, self.domain_size, taken);
+        let mut blocks = FreeBlocks::new(self.ipus, &self.layout, taken);
         let mut count = 0;
         while blocks.first_for(size).is_some() {
             blocks.take(size, &mut |_| {});
@@ -55,7 +55,7 @@ pub struct PlannedStart {
 pub struct Forecast {
     free_times: FreeTimes,
     now: Seconds,
-    domains: Vec<IpuCount>,
+    domains: Vec<u32>,
     is_explicit: bool,
 }
 
@@ -80,7 +80,7 @@ impl Forecast {
         Self {
             free_times: FreeTimes::new(timelines, licenses, plans),
             now,
-            domains: pods.iter().map(|pod| pod.domain_size).collect(),
+            domains: pods.iter().map(|pod| pod.layout.domain(pod.ipus)).collect(),
             is_explicit: placement == Placement::Explicit,
         }
     }
@@ -116,10 +116,10 @@ impl Forecast {
 }
 
 fn timeline(now: Seconds, pod: &PodInTime) -> Timeline {
-    let domain = pod.domain_size.get();
+    let domain = pod.layout.domain(pod.ipus);
     let taken = pod.taken.iter().filter_map(|(place, until)| {
         let ipu = place.number(domain).filter(|ipu| *ipu < pod.ipus as usize)?;
         Some((ipu..ipu + 1, until.map_or(NEVER, |until| until.max(now))))
     });
-    Timeline::new(pod.ipus, pod.domain_size, taken)
+    Timeline::new(pod.ipus, &pod.layout, taken)
 }

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use vipu_types::{ControllerName, IpuCount, ModelName, PartitionId, Place, PodId, Shape};
+use vipu_types::{ControllerName, ModelName, PartitionId, Place, PodId, Shape};
 
 use crate::claim::Serial;
 use crate::claim_record::Record;
@@ -26,7 +26,7 @@ impl Record {
     }
 
     /// Whether this idle partition has to be reset before it is given to this user.
-    fn needs_reset_for(&self, user: u32, rule: ReuseReset) -> bool {
+    pub(crate) fn needs_reset_for(&self, user: u32, rule: ReuseReset) -> bool {
         self.phase != Phase::Idle { is_reset: true }
             && (rule == ReuseReset::Always || self.claim.user != user)
     }
@@ -67,7 +67,13 @@ impl Ledger {
     /// Adds a claim whose partition the controller is asked for, unless an idle partition has its id: then the
     /// claim gets that one.
     pub(crate) fn ask_for(&mut self, now: Millis, claim: Claim, phase: Phase, todo: &mut Vec<Action>) {
+        let is_pool = self.pods.get(&claim.pod()).is_some_and(Pod::is_pool);
         let Some((serial, record)) = self.claims.holder(&claim.partition) else {
+            if is_pool {
+                self.add(now, claim.clone(), phase);
+                todo.push(Action::Driver(DriverAction::Reuse { claim, before: None, reset: true }));
+                return;
+            }
             let before = self.make_room(now, &claim, todo);
             self.add(now, claim.clone(), phase);
             todo.push(Action::Driver(match before.is_empty() {
@@ -76,9 +82,9 @@ impl Ledger {
             }));
             return;
         };
-        if record.serves(&claim) {
+        if record.serves(&claim) || (is_pool && record.phase.is_idle()) {
             let reset = record.needs_reset_for(claim.user, self.reset_rule(&claim.model));
-            let before = record.claim.run;
+            let before = Some(record.claim.run);
             self.take_out(now, serial);
             self.add(now, claim.clone(), phase);
             self.claims.note_reused(&claim.partition);
@@ -130,12 +136,12 @@ impl Ledger {
     fn reset_to_stay(&self, partition: &PartitionId) -> Option<bool> {
         let (_, record) = self.claims.holder(partition)?;
         let Claim { model, size, .. } = &record.claim;
+        let in_pool = self.in_pool(&record.claim);
         let rules = &self.models.get(model)?.facts().idle;
         let pod = self.pods.get(&record.claim.pod())?;
         let fits = rules.most.is_none_or(|most| size.get() <= most);
-        let may_stay = !rules.keep.is_zero()
-            && fits
-            && self.is_wanted(model, *size)
+        let is_kept = in_pool || (!rules.keep.is_zero() && fits && self.is_wanted(&record.claim));
+        let may_stay = is_kept
             && record.was_up
             && !record.is_outdated
             && record.health.is_good()
@@ -143,19 +149,25 @@ impl Ledger {
             && !pod.drains_claim(&record.claim);
         // A waiting job gets the partition after a reset as early in both cases. Without a reset now, others do not
         // wait for it.
-        may_stay.then_some(rules.reset == ReuseReset::Always && rules.keep_for == KeepIdleFor::AnyJob)
+        let at_once = in_pool || rules.keep_for == KeepIdleFor::AnyJob;
+        may_stay.then_some(rules.reset == ReuseReset::Always && at_once)
     }
 
-    fn reset_rule(&self, model: &ModelName) -> ReuseReset {
+    pub(crate) fn reset_rule(&self, model: &ModelName) -> ReuseReset {
         self.models.get(model).map(|model| model.facts().idle.reset).unwrap_or_default()
     }
 
-    /// Whether idle partitions of this size may stay. A job that waits for another size would wait for their
-    /// removal, too.
-    fn is_wanted(&self, model: &ModelName, size: IpuCount) -> bool {
-        let rule = self.models.get(model).map(|model| model.facts().idle.keep_for);
-        let first = self.line.first(model);
-        first.map_or(rule == Some(KeepIdleFor::AnyJob), |wish| wish.size == size)
+    /// Whether the partition of a claim may be idle. A job that waits for another size would wait for its removal,
+    /// too. Those of a pool are not removed.
+    fn is_wanted(&self, claim: &Claim) -> bool {
+        let rule = self.models.get(&claim.model).map(|model| model.facts().idle.keep_for);
+        let first = self.line.first(&claim.model);
+        self.in_pool(claim) || first.map_or(rule == Some(KeepIdleFor::AnyJob), |wish| wish.size == claim.size)
+    }
+
+    /// Whether the partition of a claim is one of a pool.
+    fn in_pool(&self, claim: &Claim) -> bool {
+        self.pods.get(&claim.pod()).is_some_and(|pod| pod.is_in_pool(&claim.partition))
     }
 
     /// Removes a partition that has just become idle, if the settings have changed meanwhile, its IPUs are
@@ -164,10 +176,13 @@ impl Ledger {
     pub(crate) fn trim_idle(&mut self, now: Millis, new: &PartitionId, todo: &mut Vec<Action>) {
         let Some((serial, record)) = self.claims.holder(new) else { return };
         let id = record.claim.pod();
-        if record.is_outdated || !self.is_wanted(&id.model, record.claim.size) {
+        if record.is_outdated || !self.is_wanted(&record.claim) {
             self.signal(now, serial, Signal::IdleOver, todo);
         }
         self.end_drained_idle(now, todo);
+        if self.is_pool(&id.model) {
+            return;
+        }
         let most = self.models.get(&id.model).and_then(|model| model.facts().idle.most);
         let Some(most) = most else { return };
         let mut idle = self.idle_ipus(&id);
@@ -199,10 +214,13 @@ impl Ledger {
 
     /// Removes the idle partitions of a Pod that are too old, or that no job wants any more.
     pub(crate) fn end_old_idle(&mut self, now: Millis, id: &PodId, todo: &mut Vec<Action>) {
+        if self.is_pool(&id.model) {
+            return;
+        }
         let keep = self.models.get(&id.model).map(|model| model.facts().idle.keep).unwrap_or_default();
         let is_old = |since: Millis| u128::from(now.0.saturating_sub(since.0)) >= keep.as_millis();
         self.end_idle(now, todo, |ledger, claim, since| {
-            claim.pod() == *id && (is_old(since) || !ledger.is_wanted(&id.model, claim.size))
+            claim.pod() == *id && (is_old(since) || !ledger.is_wanted(claim))
         });
     }
 
@@ -249,7 +267,7 @@ impl Ledger {
         pod.occupied(Some, |who, ipus| {
             after[ipus].fill(who.idle().and_then(candidate).unwrap_or(AfterPreemption::Stays));
         });
-        let fewest = fewest_for(pod.hardware().ipus, pod.domain_size(), &after, size);
+        let fewest = fewest_for(pod.hardware().ipus, pod.layout(), &after, size);
         fewest.unwrap_or_default().into_iter().map(|number| idle[number].0).collect()
     }
 

@@ -11,6 +11,7 @@ use vipu_types::{PartitionId, Place, PodId};
 use crate::Ledger;
 use crate::claim::Serial;
 use crate::ipu_holders::IpuHolder;
+use crate::pod::Pod;
 
 /// A violation of an invariant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -115,13 +116,23 @@ impl Ledger {
     fn overcommitted(&self) -> Vec<Violation> {
         let mut found = Vec::new();
         for (id, pod) in &self.pods {
-            let (claimed, free, ipus) =
-                (self.claims.ipus_claimed(id), pod.free_blocks().free(), pod.hardware().ipus);
+            let claimed = match pod.is_pool() {
+                true => self.ipus_claimed_in_pool(pod),
+                false => self.claims.ipus_claimed(id),
+            };
+            let (free, ipus) = (pod.free_blocks().free(), pod.hardware().ipus);
             if ipus > 0 && claimed + u64::from(free) > u64::from(ipus) {
                 found.push(Violation::Overcommitted { pod: id.clone(), claimed, free, ipus });
             }
         }
         found
+    }
+
+    /// The IPUs of claims in a pool. Claims of an earlier mode have others.
+    fn ipus_claimed_in_pool(&self, pod: &Pod) -> u64 {
+        let claims = self.claims.all().map(|(_, record)| record).filter(|record| !record.phase.is_idle());
+        let claims = claims.filter(|record| pod.is_in_pool(&record.claim.partition));
+        claims.map(|record| u64::from(record.claim.size.get())).sum()
     }
 
     fn stale_free_blocks(&self) -> Vec<Violation> {
@@ -165,7 +176,9 @@ impl Ledger {
             let listed = pod.listed().iter();
             let listed = listed
                 .filter(|(partition, it)| match self.claims.ipu_holder(id, partition) {
-                    IpuHolder::Unknown => !matches!(it.holder, IpuHolder::Unknown | IpuHolder::Leaving),
+                    IpuHolder::Unknown => {
+                        !matches!(it.holder, IpuHolder::Unknown | IpuHolder::Leaving | IpuHolder::Unused)
+                    }
                     holder => it.holder != holder,
                 })
                 .map(|(id, _)| id);

@@ -4,11 +4,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::time::Duration;
 
-use vipu_types::IpuCount;
-
 use crate::claim::Serial;
 use crate::free_times::{AfterPreemption, NEVER, Timeline};
-use crate::{Jobs, Seconds};
+use crate::{Jobs, Layout, Seconds};
 
 /// The time from the end of a job until its IPUs are free again, in a forecast.
 const REMOVAL: Duration = Duration::from_secs(1);
@@ -24,6 +22,8 @@ pub(crate) enum IpuHolder {
     Leaving,
     /// No job: a partition that stays idle, with the serial of its claim. The IPUs count as free.
     Idle(Serial),
+    /// Nobody: a partition of a pool that waits for a job. The IPUs are free.
+    Unused,
     /// An administrator, until this time if it is known. A job may have the IPUs as well.
     Drained(Option<Seconds>),
     /// A stranger, or a fault. The end is unknown.
@@ -31,6 +31,11 @@ pub(crate) enum IpuHolder {
 }
 
 impl IpuHolder {
+    /// Whether the IPUs are free, although a partition has them.
+    pub(crate) fn is_free(self) -> bool {
+        matches!(self, Self::Idle(_) | Self::Unused)
+    }
+
     /// The claim of an idle partition.
     pub(crate) fn idle(self) -> Option<Serial> {
         if let Self::Idle(serial) = self { Some(serial) } else { None }
@@ -41,14 +46,14 @@ impl IpuHolder {
 #[derive(Clone, Debug)]
 pub(crate) struct IpuHolders {
     ipus: u32,
-    domain_size: IpuCount,
+    layout: Layout,
     held: Vec<(Range<usize>, IpuHolder)>,
 }
 
 impl IpuHolders {
     /// A Pod of this size with these IPUs held.
-    pub(crate) fn new(ipus: u32, domain_size: IpuCount, held: Vec<(Range<usize>, IpuHolder)>) -> Self {
-        Self { ipus, domain_size, held }
+    pub(crate) fn new(ipus: u32, layout: Layout, held: Vec<(Range<usize>, IpuHolder)>) -> Self {
+        Self { ipus, layout, held }
     }
 
     /// The times at which all these IPUs become free, as of now.
@@ -56,14 +61,14 @@ impl IpuHolders {
         let now = jobs.now();
         let until = |holder: &IpuHolder| match holder {
             IpuHolder::Unknown => NEVER,
-            IpuHolder::Idle(_) => now,
+            IpuHolder::Idle(_) | IpuHolder::Unused => now,
             IpuHolder::Leaving => now.later_by(REMOVAL),
             IpuHolder::Drained(until) => until.map_or(NEVER, |until| until.max(now).later_by(REMOVAL)),
             IpuHolder::Kept(until) => (*until).max(now).later_by(REMOVAL),
             IpuHolder::Job(job) => jobs.end_of(*job).unwrap_or(now).max(now).later_by(REMOVAL),
         };
         let taken = self.held.iter().map(|(ipus, holder)| (ipus.clone(), until(holder)));
-        Timeline::new(self.ipus, self.domain_size, taken)
+        Timeline::new(self.ipus, &self.layout, taken)
     }
 
     /// The state of each IPU after the preemption of these jobs.
@@ -72,7 +77,7 @@ impl IpuHolders {
         for (ipus, holder) in &self.held {
             after[ipus.clone()].fill(match holder {
                 IpuHolder::Unknown | IpuHolder::Drained(_) | IpuHolder::Kept(_) => AfterPreemption::Stays,
-                IpuHolder::Leaving | IpuHolder::Idle(_) => AfterPreemption::Free,
+                IpuHolder::Leaving | IpuHolder::Idle(_) | IpuHolder::Unused => AfterPreemption::Free,
                 IpuHolder::Job(job) => of_job.get(job).copied().unwrap_or(AfterPreemption::Stays),
             });
         }

@@ -114,6 +114,16 @@ impl Ledger {
                     self.weigh_refusals(now, &pod, asked, &mut todo);
                 }
             }
+            Event::UnclaimedGone { pod, partition } => {
+                if let Some(pod) = self.pods.get_mut(&pod) {
+                    pod.unclaimed.remove(&partition);
+                }
+            }
+            Event::Pool { pod, partitions } => {
+                if let Some(pod) = self.pods.get_mut(&pod) {
+                    pod.note_pool(partitions);
+                }
+            }
             Event::Unreachable { pod, reason } => {
                 if let Some(pod) = self.pods.get_mut(&pod) {
                     pod.lost(now, reason);
@@ -159,6 +169,7 @@ impl Ledger {
                 self.answer(now, &id, Signal::CreateFailed { reason, may_wait: is_away }, &mut todo);
             }
             Event::CreatePutOff { partition: id, reason } => {
+                self.put_aside(now, &id);
                 self.answer(now, &id, Signal::CreateFailed { reason, may_wait: true }, &mut todo);
             }
             Event::NoRoom(id) => self.refused(now, &id, &mut todo),
@@ -213,10 +224,10 @@ impl Ledger {
 
     /// Adds or replaces a model. The answers of its controllers are kept.
     fn set_model(&mut self, now: Millis, model: Model, todo: &mut Vec<Action>) {
-        let domain_size = model.facts().domain_size;
+        let (domain_size, is_pool) = (model.facts().domain_size, model.facts().is_pool);
         for id in model.pods() {
             let pod = self.pods.entry(id.clone()).or_insert_with(|| Pod::new(now, domain_size));
-            pod.set_domain_size(domain_size);
+            pod.set_layout(domain_size, is_pool);
             pod.set_drained(self.drains.of_pod(id));
             todo.push(Action::Driver(DriverAction::Survey(id.clone())));
         }
@@ -246,8 +257,9 @@ impl Ledger {
         if !pod.list(now, asked, hardware, partitions, |partition| self.claims.ipu_holder(id, partition)) {
             return false;
         }
-        let unplaced = self.claims.unplaced(id, |partition| pod.listed().contains_key(partition));
-        pod.place_claims(unplaced);
+        // A claim of an earlier mode has IPUs outside the pool.
+        let is_placed = |partition: &_| pod.is_pool() || pod.listed().contains_key(partition);
+        pod.place_claims(self.claims.unplaced(id, is_placed));
         self.reconcile(now, id, findings, todo);
         self.end_old_idle(now, id, todo);
         if self.largest_now(&id.model) > before {
@@ -326,7 +338,7 @@ impl Ledger {
         let Some(record) = self.claims.get(serial) else { return };
         let Some(pod) = self.pods.get_mut(&record.claim.pod()) else { return };
         pod.asks(record.claim.user);
-        if !pod.listed().contains_key(&record.claim.partition) {
+        if !pod.is_pool() && !pod.listed().contains_key(&record.claim.partition) {
             pod.claim(serial, record.unlisted(serial));
         } else {
             pod.set_holder(serial, &record.claim.partition, record.ipu_holder(serial));

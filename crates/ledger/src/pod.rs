@@ -3,6 +3,7 @@
 pub(crate) mod occupants;
 
 mod drained;
+mod pool;
 mod suspected;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -11,11 +12,12 @@ use vipu_types::{IpuCount, ModelName, PartitionId, Place};
 
 use crate::claim::Serial;
 use crate::drains::DrainedIpus;
-use crate::free_blocks::{FreeBlocks, usable_domain};
+use crate::free_blocks::FreeBlocks;
 use crate::ipu_holders::IpuHolder;
 use crate::refusing_controller::RefusingController;
 use crate::suspects::Suspects;
-use crate::{Millis, SeenPartition, Wait};
+use crate::{Layout, Millis, SeenPartition, Wait};
+use pool::PodPool;
 
 /// A number of IPUs beyond any system. A listing with more is not believed and gets no memory.
 pub(crate) const MOST_IPUS: u32 = 1 << 20;
@@ -62,7 +64,10 @@ pub(crate) struct Unlisted {
 /// One Pod: its controller's last listing and its free blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Pod {
-    domain_size: IpuCount,
+    /// The blocks of IPUs that partitions can have.
+    layout: Layout,
+    /// The pool, if its model has one.
+    pool: Option<PodPool>,
     contact: Contact,
     /// The time at which the controller began or ceased to answer.
     contact_since: Millis,
@@ -94,10 +99,12 @@ pub(crate) struct Pod {
 impl Pod {
     /// A Pod with IPU-Link domains of this size, whose controller was not asked yet.
     pub(crate) fn new(now: Millis, domain_size: IpuCount) -> Self {
+        let layout = Layout::Domains(domain_size);
         Self {
-            free_blocks: FreeBlocks::new(0, domain_size, []),
+            free_blocks: FreeBlocks::new(0, &layout, []),
             drained_and_free: 0,
-            domain_size,
+            layout,
+            pool: None,
             contact: Contact::NotYet,
             contact_since: now,
             hardware: Hardware::default(),
@@ -170,12 +177,22 @@ impl Pod {
         &self.listed
     }
 
-    /// Takes the domain size of a new configuration.
-    pub(crate) fn set_domain_size(&mut self, domain_size: IpuCount) {
-        if domain_size != self.domain_size {
+    /// Takes the layout of a new configuration: domains of this size, or a pool. The IPUs of a pool are those of the
+    /// next listing.
+    pub(crate) fn set_layout(&mut self, domain_size: IpuCount, is_pool: bool) {
+        if is_pool && self.pool.is_some() {
+            return;
+        }
+        let layout = if is_pool { Layout::Pool([].into()) } else { Layout::Domains(domain_size) };
+        if layout != self.layout {
             self.suspects = Suspects::default();
         }
-        self.domain_size = domain_size;
+        if is_pool || self.pool.is_some() {
+            (self.hardware, self.listed) = (Hardware::default(), HashMap::new());
+            self.unplaced.clear();
+        }
+        self.pool = is_pool.then(PodPool::default);
+        self.layout = layout;
         self.recount();
     }
 
@@ -199,6 +216,10 @@ impl Pod {
     ) -> bool {
         if asked < self.asked {
             return false;
+        }
+        if let Some(pool) = &mut self.pool {
+            self.layout = pool.take_news(now);
+            return self.list_pool(now, asked, holder);
         }
         self.removed.retain(|_, removed| *removed >= asked);
         let still_there = partitions.into_iter().filter(|seen| !self.removed.contains_key(&seen.partition));
@@ -241,7 +262,7 @@ impl Pod {
         let listed = self.listed.get_mut(partition).map(|listed| &mut listed.holder);
         let Some(known) = unplaced.or(listed) else { return };
         let before = std::mem::replace(known, holder);
-        if before.idle().is_some() != holder.idle().is_some() {
+        if before.is_free() != holder.is_free() {
             self.recount();
         }
     }
@@ -260,6 +281,10 @@ impl Pod {
 
     /// Takes out a claim and its partition.
     pub(crate) fn removed(&mut self, now: Millis, serial: Serial, partition: PartitionId) {
+        if self.is_in_pool(&partition) {
+            let holder = self.holder_without_claim(&partition);
+            return self.set_holder(serial, &partition, holder);
+        }
         self.listed.remove(&partition);
         self.removed.insert(partition, now);
         self.last_removed = Some(now);
@@ -276,13 +301,12 @@ impl Pod {
         just_removed || listed.chain(unplaced).any(|holder| holder == IpuHolder::Leaving)
     }
 
-    /// LinkDomainSize.
-    pub(crate) fn domain_size(&self) -> IpuCount {
-        self.domain_size
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
     }
 
     /// IPUs in one IPU-Link domain of this Pod.
     pub(crate) fn domain(&self) -> u32 {
-        usable_domain(self.hardware.ipus, self.domain_size)
+        self.layout.domain(self.hardware.ipus)
     }
 }

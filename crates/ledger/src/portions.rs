@@ -16,7 +16,7 @@ use crate::model::Model;
 use crate::pod::Pod;
 use crate::pod::occupants::Occupant;
 use crate::waiting_line::Plan;
-use crate::{ClaimView, Contact, Ledger, Millis, ModelFacts, Rank, Seconds, Wait, Wish};
+use crate::{ClaimView, Contact, Layout, Ledger, Millis, ModelFacts, Rank, Seconds, Wait, Wish};
 
 /// A model, without its Pods' IPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +42,8 @@ pub struct PodState {
     pub contact_since: Millis,
     /// All IPUs.
     pub ipus: u32,
+    /// The blocks of IPUs that partitions can have.
+    pub layout: Layout,
     /// IPUs that would be free without the drains.
     pub drained: u32,
     /// The size of the largest partition that fits.
@@ -144,6 +146,7 @@ impl Ledger {
             contact: contact.clone(),
             contact_since,
             ipus: pod.hardware().ipus,
+            layout: pod.layout().clone(),
             drained: pod.drained_and_free(),
             largest_free: pod.free_blocks().largest(),
             trouble: pod.trouble(&id.model),

@@ -59,7 +59,7 @@ impl Ledger {
         let (fitting, controllers): (Vec<_>, Vec<_>) = self
             .usable_pods(&wish.model)
             .enumerate()
-            .filter(|(_, (_, pod))| pod.free_blocks().largest() >= wish.size.get())
+            .filter(|(_, (_, pod))| pod.free_blocks().has_room_for(wish.size))
             .map(|(n, (id, _))| (n, (n, id.controller.clone())))
             .unzip();
         let (is_explicit, now) = (self.is_explicit(&wish.model), jobs.now());
@@ -70,9 +70,11 @@ impl Ledger {
         }
     }
 
-    /// Whether the configuration says that the ledger chooses the IPUs of partitions.
+    /// Whether the configuration says that the ledger chooses the IPUs of partitions, or the partition of a pool.
     pub(crate) fn is_explicit(&self, model: &ModelName) -> bool {
-        self.models.get(model).is_some_and(|model| model.facts().placement == Placement::Explicit)
+        self.models
+            .get(model)
+            .is_some_and(|model| model.facts().placement == Placement::Explicit || model.facts().is_pool)
     }
 
     /// The job that has to start first, for a job that waits because its place is unknown. Its plan is laid
@@ -93,11 +95,11 @@ impl Ledger {
     pub fn place(&mut self, wish: &Wish, controller: &ControllerName, jobs: &impl Jobs) -> Vec<Place> {
         let facts = self.models.get(&wish.model).map(Model::facts);
         let Some(facts) = facts.filter(|facts| facts.placement == Placement::Explicit) else { return vec![] };
-        let domain_size = facts.domain_size;
+        let domain = facts.domain_size.get();
         let number = self.usable_pods(&wish.model).position(|(id, _)| id.controller == *controller);
         let Some(n) = number else { return vec![] };
         let found = self.free_times(&wish.model, jobs).harmless_place(n, wish, jobs.now());
-        let place = |ipu: usize| Place::numbered(ipu, domain_size);
+        let place = |ipu: usize| Place::numbered(ipu, domain);
         found.unwrap_or_default().into_iter().flatten().map(place).collect()
     }
 
@@ -167,12 +169,12 @@ impl Ledger {
     }
 
     /// The Pods of a model whose controllers answer, in the order in which they are tried.
-    fn usable_pods(&self, model: &ModelName) -> impl Iterator<Item = (&PodId, &Pod)> {
+    pub(crate) fn usable_pods(&self, model: &ModelName) -> impl Iterator<Item = (&PodId, &Pod)> {
         let model = self.models.get(model).filter(|model| self.usable(model).is_ok());
         model.into_iter().flat_map(|model| self.reached(model))
     }
 
-    fn free_times(&mut self, model: &ModelName, jobs: &impl Jobs) -> &FreeTimes {
+    pub(crate) fn free_times(&mut self, model: &ModelName, jobs: &impl Jobs) -> &FreeTimes {
         &self.cached(model, jobs).free_times
     }
 

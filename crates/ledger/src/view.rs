@@ -4,7 +4,7 @@ use vipu_types::{ControllerName, ModelName, PartitionId, PodId};
 
 use crate::claim::Serial;
 use crate::claim_record::Record;
-use crate::pod::Pod;
+use crate::pod::{Listed, Pod};
 use crate::{Claim, Ledger, Millis, Phase, Wait};
 
 /// The state of the ledger at one moment.
@@ -96,13 +96,15 @@ impl Ledger {
     fn pod(&self, id: &PodId, pod: &Pod) -> PodView {
         let mut unclaimed: Vec<_> = pod.unclaimed.iter().cloned().collect();
         unclaimed.sort();
+        let is_foreign =
+            |partition: &_, listed: &Listed| !listed.holder.is_free() && !self.claims.holds(id, partition);
         PodView {
             unclaimed,
             controller: id.controller.clone(),
             ipus: pod.hardware().ipus,
             faulty: pod.hardware().faulty,
             claimed: self.claims.ipus_claimed(id),
-            foreign: pod.listed().keys().filter(|partition| !self.claims.holds(id, partition)).count(),
+            foreign: pod.listed().iter().filter(|(partition, it)| is_foreign(partition, it)).count(),
             free: pod.free_blocks().free(),
             largest_free: pod.free_blocks().largest(),
             trouble: pod.trouble(&id.model),

@@ -77,6 +77,18 @@ pub enum Wait {
         /// The number of controllers that do not answer.
         silent: usize,
     },
+    /// No partition of the pool that serves the size is free.
+    #[error("vipu: {size} {} of {model} needed, {}", ipus(*size), OfPool { sizes, there_is: *there_is })]
+    PoolFull {
+        /// The model.
+        model: ModelName,
+        /// The number of IPUs that the job asked for.
+        size: IpuCount,
+        /// The sizes of all partitions of the pool.
+        sizes: Vec<IpuCount>,
+        /// Whether one of them serves the size.
+        there_is: bool,
+    },
     /// The size exceeds the limit of all jobs of the Slurm partition together.
     #[error("vipu: {size} {} wanted, jobs of Slurm partition {slurm_partition} get at most {limit} of {model}", ipus(*size))]
     OverWholeShare {
@@ -114,12 +126,35 @@ pub enum Wait {
 impl Wait {
     /// Whether the job waits for IPUs, which become free as other jobs end or administrators resume them.
     pub fn is_for_room(&self) -> bool {
-        matches!(self, Wait::Full { .. } | Wait::Drained { .. } | Wait::Planned { .. })
+        matches!(
+            self,
+            Wait::Full { .. } | Wait::PoolFull { .. } | Wait::Drained { .. } | Wait::Planned { .. }
+        )
     }
 }
 
 fn ipus(size: IpuCount) -> &'static str {
     if size == IpuCount::ONE { "IPU" } else { "IPUs" }
+}
+
+/// Text about the partitions of a pool.
+struct OfPool<'a> {
+    sizes: &'a [IpuCount],
+    there_is: bool,
+}
+
+impl fmt::Display for OfPool<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.there_is {
+            return f.write_str("no such partition of the pool is free");
+        }
+        f.write_str("the pool has partitions of ")?;
+        for (i, size) in self.sizes.iter().enumerate() {
+            let separator = if i == 0 { "" } else { ", " };
+            write!(f, "{separator}{size}")?;
+        }
+        if self.sizes.is_empty() { f.write_str("no size") } else { Ok(()) }
+    }
 }
 
 /// Text about the IPUs that are kept for failed jobs.

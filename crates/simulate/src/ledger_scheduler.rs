@@ -98,6 +98,7 @@ impl LedgerScheduler {
             placement,
             reconcile_interval: Duration::ZERO,
             largest: ipus,
+            is_pool: false,
             idle,
             trouble: None,
         };
@@ -140,7 +141,7 @@ impl LedgerScheduler {
         match action {
             DriverAction::Create(claim) => self.create(claim),
             DriverAction::CreateAfter(claim, removed) => self.creates.push((claim, removed)),
-            DriverAction::Reuse { claim, reset } => {
+            DriverAction::Reuse { claim, reset, .. } => {
                 let seconds = self.reset(&claim, reset);
                 self.tell(Event::CreateStarted(claim.partition.clone()));
                 self.answer_after(seconds, Answer::Up(claim.partition));

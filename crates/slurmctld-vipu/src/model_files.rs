@@ -128,6 +128,8 @@ fn setups(
         reconcile_interval: own.reconcile_interval,
         remove_unknown: own.remove_unknown,
         domain_size: own.link_domain_size,
+        pool: own.pool.clone(),
+        prefix: own.partition_prefix.clone(),
         force_remove: own.force_delete_partition,
         reconfigurable: own.use_reconfig_partition,
         allocation: own.allocation.clone(),

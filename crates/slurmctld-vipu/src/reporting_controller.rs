@@ -158,9 +158,9 @@ impl Controller for ReportingController {
         self.audit("idle", partition, None, took, "ok");
     }
 
-    fn reused(&self, partition: &PartitionId, before: JobRun, took: Duration) {
+    fn reused(&self, partition: &PartitionId, before: Option<JobRun>, took: Duration) {
         lock(&self.facts).counters.reuses += 1;
-        self.audit("reuse", partition, Some(before.job), took, "ok");
+        self.audit("reuse", partition, before.map(|before| before.job), took, "ok");
     }
 
     async fn survey(&self, settings: &ModelSettings) -> Result<Listing, CallError> {

@@ -72,6 +72,14 @@ choices! {
         AnyJob = "any-job",
     }
 
+    /// The way in which jobs get their IPUs.
+    Mode, "not a mode" {
+        /// A partition of its own for each job.
+        Partition = "partition",
+        /// One of the partitions of a pool, which exist before the job and stay after it.
+        Pool = "pool",
+    }
+
     /// The jobs before which an idle partition is reset.
     ReuseReset, "not known" {
         /// All.

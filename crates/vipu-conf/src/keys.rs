@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use vipu_types::{ControllerName, Delivery, IpuCount};
+use vipu_types::{ControllerName, Delivery, IpuCount, Pool};
 
 use crate::choice::{
-    Accounting, AuditLevel, AuditTo, KeepIdleFor, Layer, OnPartitionError, Placement, Prepare, ReuseReset,
-    SizePolicy,
+    Accounting, AuditLevel, AuditTo, KeepIdleFor, Layer, Mode, OnPartitionError, Placement, Prepare,
+    ReuseReset, SizePolicy,
 };
 use crate::problem::Problem;
 use crate::settings::Given;
 use crate::value::{
     AdminSocket, admin_socket, agents, amount, amount_or_none, boolean, controllers, delivery,
-    ipus_by_partition, ipus_by_qos, keep_idle, metadata, name, path, placement, port, prefix, seconds,
-    seconds_or_none, size,
+    ipus_by_partition, ipus_by_qos, keep_idle, metadata, mode, name, path, placement, pool, port, prefix,
+    seconds, seconds_or_none, size,
 };
 
 /// The meaning of a key that the file does not give.
@@ -165,6 +165,12 @@ keys! { given;
     /// Every job and every requeue gets a valid id with this prefix.
     PartitionPrefix, partition_prefix: String = Value("slurm"), "name of at most 13 characters", prefix,
         "beginning of each partition id; the job id follows";
+    Mode, mode: Mode = Value("partition"), Mode::UNIT, |text| mode(text, given),
+        "how jobs get their IPUs: a partition made for each job, or one of a pool of partitions that stay";
+    /// `None` in another mode.
+    Pool, pool: Option<Pool> = Absent("required with Mode=pool"), "sizes and names",
+        |text| pool(text, given),
+        "partitions of the pool: `16x4` are 4 of 16 IPUs that slurm-vipu makes; a name, or its beginning as in `p16_*`, is that of partitions that the administrator made";
     Allocation, allocation: Option<String> = Absent("the controller chooses"), "name", name,
         "V-IPU allocation in which partitions are created";
     /// Without duplicates.

@@ -19,8 +19,8 @@ mod syntax;
 mod value;
 
 pub use choice::{
-    Accounting, AuditLevel, AuditTo, KeepIdleFor, Layer, OnPartitionError, Placement, Prepare, ReuseReset,
-    SizePolicy,
+    Accounting, AuditLevel, AuditTo, KeepIdleFor, Layer, Mode, OnPartitionError, Placement, Prepare,
+    ReuseReset, SizePolicy,
 };
 pub use error::{Broken, KeepError, LoadError};
 pub use files::{Good, Loaded, admin_socket_of, error_beside, layer_of, load, load_file};

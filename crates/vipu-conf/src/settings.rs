@@ -106,7 +106,7 @@ impl<'a> Given<'a> {
     }
 
     /// Whether the text has a value for `key`, good or bad.
-    fn has(&self, key: &Key) -> bool {
+    pub(crate) fn has(&self, key: &Key) -> bool {
         self.values.contains_key(key.name)
     }
 

@@ -5,9 +5,11 @@ use std::net::Ipv6Addr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use vipu_types::{BadDelivery, ControllerName, Delivery, IpuCount, NotASize, PartitionId};
+use vipu_types::{BadDelivery, BadPool, ControllerName, Delivery, IpuCount, NotASize, PartitionId, Pool};
 
-use crate::choice::Placement;
+use crate::choice::{Mode, Placement};
+use crate::keys::Key;
+use crate::settings::Given;
 
 /// A value, or a text that says what would be valid.
 pub(crate) type Value<T> = Result<T, String>;
@@ -143,6 +145,30 @@ pub(crate) fn keep_idle(text: &str, is_delivered_by_node: bool) -> Value<Duratio
     match is_delivered_by_node && !time.is_zero() {
         true => Err("not possible with Delivery=node: use Delivery=file or api, or KeepIdle=0".to_owned()),
         false => Ok(time),
+    }
+}
+
+/// The mode of a model. A pool needs its partitions, and nodes that believe ids of others than the job.
+pub(crate) fn mode(text: &str, given: &Given<'_>) -> Value<Mode> {
+    match Mode::read(text)? {
+        Mode::Pool if !given.has(&Key::Pool) => Err("which partitions? give Pool too".to_owned()),
+        Mode::Pool if given.delivers_by_node() => {
+            Err("not possible with Delivery=node: use Delivery=file or api".to_owned())
+        }
+        Mode::Pool
+            if matches!(given.get(&Key::Placement, Placement::read), Ok(Some(Placement::Explicit))) =>
+        {
+            Err("not possible with Placement=explicit: the partitions of a pool have their places".to_owned())
+        }
+        mode => Ok(mode),
+    }
+}
+
+/// The partitions of a pool.
+pub(crate) fn pool(text: &str, given: &Given<'_>) -> Value<Pool> {
+    match given.get(&Key::Mode, Mode::read) {
+        Ok(Some(Mode::Partition)) => Err("means nothing alone: give Mode=pool too".to_owned()),
+        _ => text.parse().map_err(|why: BadPool| why.to_string()),
     }
 }
 

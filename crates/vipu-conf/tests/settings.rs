@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use vipu_conf::{
-    Accounting, AdminSocket, AuditLevel, AuditTo, Broken, KEYS, KeepIdleFor, Layer, OnPartitionError,
+    Accounting, AdminSocket, AuditLevel, AuditTo, Broken, KEYS, KeepIdleFor, Layer, Mode, OnPartitionError,
     Placement, Prepare, Preset, ReuseReset, Settings, SizePolicy,
 };
 use vipu_types::{Access, ControllerName, Delivery, Tls, TlsIdentity};
@@ -29,6 +29,21 @@ fn reuse_is_not_possible_if_nodes_fetch_the_file() {
 }
 
 #[test]
+fn a_pool_has_its_partitions_and_only_a_pool_has() {
+    for (text, place, why) in [
+        ("Mode=pool\n", ":3:6", "give Pool too"),
+        ("Pool=16x4\n", ":3:6", "give Mode=pool too"),
+        ("Mode=pool Pool=12x1\n", ":3:16", "12 IPUs is not a power of two"),
+        ("Mode=pool Pool=1x1 Delivery=api Placement=explicit Cluster=c\n", ":3:6", "Placement=explicit"),
+        ("Mode=pool Pool=1x1 Delivery=node\n", ":3:6", "not possible with Delivery=node"),
+        ("Mode=pools\n", ":3:6", "not a mode (partition, pool)"),
+    ] {
+        let error = parse(&format!("ApiHost=v\nIpuofDir=/x\n{text}")).unwrap_err().to_string();
+        assert!(error.contains(place) && error.contains(why), "{text}: {error}");
+    }
+}
+
+#[test]
 fn every_key_is_read_in_any_case_and_by_its_synonym() {
     let text = "apihost = [::1],vipu2:8091  APIPORT=1 # a comment\n\
                 VipuIpuofDir=\"/with blank\" delivery=FILE maxipusperjob=100 IpusPerSlurmPartition=debug:16\n\
@@ -37,7 +52,7 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
                 Layer=linear adminsocket=/run/a PartitionPrefix=c2 Allocation=alloc-1 AllocationAgents=ag1,ag2 placement=Controller Cluster=c64 LinkDomainSize=16\n\
                 CreateTimeout=8 MaxRetries=0 Prepare=ALL PrepareWait=7 PrepareMax=5 RemoveWait=0 MaxConcurrentCreates=9\n\
                 ReconcileInterval=5 RemoveUnknown=1 OnPartitionError=Requeue Accounting=BOTH AccountingSteps=yes AuditLevel=Admin AuditTo=Syslog MaxKeep=900 MaxRequeues=0\n\
-                KeepIdle=600 KeepIdleFor=Any-Job KeepIdleMax=32 ReuseReset=Other-Users\n\
+                KeepIdle=600 KeepIdleFor=Any-Job KeepIdleMax=32 ReuseReset=Other-Users Mode=POOL Pool=16x4,p8_*\n\
                 ApiTlsCa=/ca.pem ApiTlsServerName=vipu ApiTlsCert=/c.pem ApiTlsKey=/k.pem ApiAccessFile=/access\n\
                 ApiUserIdMetadata=x-user ApiAccessKeyMetadata=x-key";
     let settings = parse(text).unwrap();
@@ -82,6 +97,8 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
         keep_idle_max: Some(32),
         keep_idle_for: KeepIdleFor::AnyJob,
         reuse_reset: ReuseReset::OtherUsers,
+        mode: Mode::Pool,
+        pool: Some("16x4,p8_*".parse().unwrap()),
         max_requeues: 0,
         max_concurrent_creates: 9,
         api_tls_ca: Some("/ca.pem".into()),

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use ledger::{
-    Forecast, InLine, LicenseReservation, LicenseReservations, Licenses, PlannedStart, PodInTime, Seconds,
-    Wish,
+    Forecast, InLine, Layout, LicenseReservation, LicenseReservations, Licenses, PlannedStart, PodInTime,
+    PoolBlock, Seconds, Wish,
 };
 use vipu_status::{Contact, Drain, Model, Partition, Place, Pod, State, Status, UNLIMITED, WaitingJob};
 use vipu_types::{IpuCount, ModelName, Placement};
@@ -61,9 +61,9 @@ impl ModelForecast {
             return None;
         }
         let now = now.max(status.written);
-        let domain_size = IpuCount::new(model.domain_size.into()).ok()?;
         let usable: Vec<_> = usable(model).collect();
-        let pods: Vec<_> = usable.iter().map(|pod| in_time(status, model, pod, domain_size, now)).collect();
+        let in_time = |pod: &&Pod| in_time(status, model, pod, now);
+        let pods = usable.iter().map(in_time).collect::<Option<Vec<_>>>()?;
         let name = ModelName::new(model.name.clone()).ok()?;
         let placement = if model.chooses_ipus { Placement::Explicit } else { Placement::Controller };
         let line = line(status, &name);
@@ -109,9 +109,8 @@ impl ModelForecast {
 
 /// The number of partitions of this size that fit on a model now, all of them together.
 pub fn room_for(status: &Status, model: &Model, size: IpuCount) -> u32 {
-    let Ok(domain_size) = IpuCount::new(model.domain_size.into()) else { return 0 };
-    let room = |pod: &Pod| in_time(status, model, pod, domain_size, status.written).room_for(size);
-    usable(model).map(room).sum()
+    let room = |pod: &Pod| Some(in_time(status, model, pod, status.written)?.room_for(size));
+    usable(model).filter_map(room).sum()
 }
 
 /// The Pods on which a partition can be made now.
@@ -120,8 +119,27 @@ fn usable(model: &Model) -> impl Iterator<Item = &Pod> {
     model.pods.iter().filter(is_usable)
 }
 
-/// The IPUs of a Pod in time.
-fn in_time(status: &Status, model: &Model, pod: &Pod, domain_size: IpuCount, now: i64) -> PodInTime {
+/// The blocks of IPUs that partitions can have on a Pod. None if the document has a size that no Pod can have.
+fn layout(model: &Model, pod: &Pod) -> Option<Layout> {
+    if pod.pool.is_empty() {
+        return Some(Layout::Domains(IpuCount::new(model.domain_size.into()).ok()?));
+    }
+    let block = |it: &vipu_status::PoolBlock| {
+        let size = IpuCount::new(it.size.into()).ok()?;
+        Some(PoolBlock { size, is_reconfigurable: it.reconfigurable })
+    };
+    let is_whole = pod.pool.iter().map(|it| u64::from(it.size)).sum::<u64>() == u64::from(pod.ipus.total);
+    let is_aligned = pod.pool.is_sorted_by(|one, next| one.size >= next.size);
+    if !is_whole || !is_aligned {
+        return None;
+    }
+    Some(Layout::Pool(pod.pool.iter().map(block).collect::<Option<_>>()?))
+}
+
+/// The IPUs of a Pod in time. None if the document has a size that no Pod can have.
+fn in_time(status: &Status, model: &Model, pod: &Pod, now: i64) -> Option<PodInTime> {
+    let layout = layout(model, pod)?;
+    let domain = layout.domain(pod.ipus.total.min(MOST_IPUS));
     let own = |it: &&Partition| {
         it.model == model.name && it.controller == pod.controller && it.state != State::Idle
     };
@@ -136,13 +154,10 @@ fn in_time(status: &Status, model: &Model, pod: &Pod, domain_size: IpuCount, now
     let drains = status.drains.iter().filter(|drain| drain.covers(model, pod));
     let drained = drains.flat_map(|drain| {
         let until = drain.until.map(|until| Seconds(until.max(now).saturating_add(REMOVAL)));
-        drained_places(drain, pod, domain_size).into_iter().map(move |place| (place, until))
+        drained_places(drain, pod, domain).into_iter().map(move |place| (place, until))
     });
-    PodInTime {
-        ipus: pod.ipus.total.min(MOST_IPUS),
-        domain_size,
-        taken: of_jobs.chain(others).chain(drained).collect(),
-    }
+    let taken = of_jobs.chain(others).chain(drained).collect();
+    Some(PodInTime { ipus: pod.ipus.total.min(MOST_IPUS), layout, taken })
 }
 
 fn licenses(status: &Status, model: &Model, now: i64) -> Licenses {
@@ -175,12 +190,12 @@ fn free_from(partition: &Partition, now: i64) -> Option<i64> {
     Some(end.max(now).saturating_add(REMOVAL))
 }
 
-fn drained_places(drain: &Drain, pod: &Pod, domain_size: IpuCount) -> Vec<ledger::Place> {
+fn drained_places(drain: &Drain, pod: &Pod, domain: u32) -> Vec<ledger::Place> {
     match drain.place {
         Some(place) => vec![ledger_place(place)],
         None => {
             let ipus = pod.ipus.total.min(MOST_IPUS) as usize;
-            (0..ipus).map(|ipu| ledger::Place::numbered(ipu, domain_size)).collect()
+            (0..ipus).map(|ipu| ledger::Place::numbered(ipu, domain)).collect()
         }
     }
 }

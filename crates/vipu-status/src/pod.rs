@@ -21,6 +21,9 @@ pub struct Pod {
     pub ipus: Ipus,
     /// The size of the largest partition that fits.
     pub largest_free: u32,
+    /// The partitions of its pool, in the order in which their IPUs are numbered. Empty if its model has no pool.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pool: Vec<PoolBlock>,
     /// IPUs that no partition of this cluster's jobs has, and that are not free.
     pub others: Vec<OtherIpus>,
     /// The usual time from a create to a ready partition, in seconds. None before the first one.
@@ -29,6 +32,16 @@ pub struct Pod {
     /// The counters of the controller.
     #[serde(default)]
     pub counters: ControllerCounters,
+}
+
+/// The IPUs of one partition of a pool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PoolBlock {
+    /// Their number.
+    pub size: u32,
+    /// Whether a job may have asked for fewer.
+    pub reconfigurable: bool,
 }
 
 /// The controller's answer to the last question.

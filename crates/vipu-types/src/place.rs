@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use crate::IpuCount;
-
 /// The physical place of an IPU: topology ids of the V-IPU API (`PartitionIpu`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
@@ -14,9 +12,9 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of an IPU, given its number in a Pod whose IPUs are counted domain by domain.
-    pub fn numbered(ipu: usize, domain_size: IpuCount) -> Self {
-        let (ipu, domain) = (u32::try_from(ipu).unwrap_or(u32::MAX), domain_size.get());
+    /// The place of an IPU, given its number in a Pod with domains of `domain` IPUs.
+    pub fn numbered(ipu: usize, domain: u32) -> Self {
+        let ipu = u32::try_from(ipu).unwrap_or(u32::MAX);
         Self { domain: ipu / domain, index: ipu % domain }
     }
 

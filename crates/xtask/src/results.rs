@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, mem, process::ExitCode};
 
 /// The groups that a test's name may begin with. All other tests cover parts of the program alone.
-const GROUPS: [&str; 9] = ["job", "sched", "fault", "user", "matrix", "cli", "acct", "pkg", "reuse"];
+const GROUPS: [&str; 10] = ["job", "sched", "fault", "user", "matrix", "cli", "acct", "pkg", "reuse", "mode"];
 
 const PARTS: &str = "parts";
 

@@ -3,6 +3,7 @@
 use tokio::time::timeout;
 
 use super::{Create, Setback};
+use crate::create_deadline::Stop;
 use crate::make_idle::reset_to_active;
 use crate::{Environment, remove};
 
@@ -21,6 +22,9 @@ impl<W: Environment> Create<'_, W> {
         let reset = timeout(self.deadline.half(), reset_to_active(&self.pod, self.tracked, partition));
         let reset = self.deadline.hold(reset).await?;
         if let Err(why) = reset.unwrap_or_else(|_| Err("its reset takes too long".into())) {
+            if self.tracked.in_pool.get() {
+                return Err(self.not_given(&why).into());
+            }
             self.id_is_good()?;
             tracing::warn!("{run}: partition {partition} is made anew: {why}");
             remove::call(&self.pod, self.tracked, partition).await?;
@@ -29,5 +33,13 @@ impl<W: Environment> Create<'_, W> {
         }
         self.reset = false;
         Ok(())
+    }
+
+    /// The end of an attempt to give the job a partition of a pool. The job waits for another one.
+    pub(super) fn not_given(&self, why: &str) -> Stop {
+        Stop::PutOff(format!(
+            "partition {} of the pool cannot be given to a job: {why}",
+            self.claim.partition
+        ))
     }
 }

@@ -8,12 +8,14 @@ use vipu_types::PartitionId;
 /// One entry of the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// The partition is about to be made.
+    /// The partition is about to be made, or given to a run.
     Create {
         /// The claim of the partition.
         claim: Claim,
         /// The directory of its IPUoF files, if it gets any.
         ipuof_dir: Option<PathBuf>,
+        /// Whether the partition is of a pool, and therefore never removed.
+        in_pool: bool,
     },
     /// The partition is active and its files are written.
     Created(PartitionId),
@@ -47,6 +49,8 @@ pub struct LiveRecord {
     pub claim: Claim,
     /// The directory of its IPUoF files, if its create is on record and it was to get any.
     pub ipuof_dir: Option<PathBuf>,
+    /// Whether the partition is of a pool, and therefore never removed.
+    pub in_pool: bool,
     /// The stage that it had reached.
     pub stage: Stage,
     /// The end of the time for which it is kept after its run failed.

@@ -17,6 +17,13 @@ pub(super) enum StoredEntry {
         #[serde(skip_serializing_if = "Option::is_none")]
         ipuof_dir: Option<PathBuf>,
     },
+    /// An [`Entry::Create`] for a partition of a pool. A slurm-vipu without pools does not know this kind, and
+    /// therefore does not remove the partition.
+    Give {
+        claim: ClaimFields,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        ipuof_dir: Option<PathBuf>,
+    },
     Created(PartitionId),
     Launched {
         partition: PartitionId,
@@ -52,8 +59,12 @@ pub(super) struct ClaimFields {
 impl From<&Entry> for StoredEntry {
     fn from(entry: &Entry) -> Self {
         match entry {
-            Entry::Create { claim, ipuof_dir } => {
-                Self::Create { claim: claim.into(), ipuof_dir: ipuof_dir.clone() }
+            Entry::Create { claim, ipuof_dir, in_pool } => {
+                let (claim, ipuof_dir) = (claim.into(), ipuof_dir.clone());
+                match in_pool {
+                    true => Self::Give { claim, ipuof_dir },
+                    false => Self::Create { claim, ipuof_dir },
+                }
             }
             Entry::Created(partition) => Self::Created(partition.clone()),
             Entry::Launched { partition, at } => Self::Launched { partition: partition.clone(), at: at.0 },
@@ -86,7 +97,12 @@ impl StoredEntry {
     /// removed.
     pub fn entry(self, first: &impl Fn(&ModelName) -> Option<ControllerName>) -> Result<Entry, String> {
         Ok(match self {
-            Self::Create { claim, ipuof_dir } => Entry::Create { claim: claim.claim(first)?, ipuof_dir },
+            Self::Create { claim, ipuof_dir } => {
+                Entry::Create { claim: claim.claim(first)?, ipuof_dir, in_pool: false }
+            }
+            Self::Give { claim, ipuof_dir } => {
+                Entry::Create { claim: claim.claim(first)?, ipuof_dir, in_pool: true }
+            }
             Self::Created(partition) => Entry::Created(partition),
             Self::Launched { partition, at } => Entry::Launched { partition, at: Seconds(at) },
             Self::Kept { partition, until } => Entry::Kept { partition, until: Seconds(until) },

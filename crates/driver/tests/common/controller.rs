@@ -201,7 +201,7 @@ impl<S: Default> Machine<S> {
             partition: PartitionId::new(it.id).unwrap(),
             places: it.spec.iter().flat_map(|spec| &spec.ipus).map(place).collect(),
         });
-        Listing { ipus: self.pod.borrow().ipus(), faulty: 0, partitions: seen.collect() }
+        Listing { ipus: self.pod.borrow().ipus(), partitions: seen.collect(), ..Listing::default() }
     }
 }
 
@@ -346,8 +346,8 @@ impl<N: Network> Controller for Line<N> {
         self.network.noted(partition, None);
     }
 
-    fn reused(&self, partition: &PartitionId, before: JobRun, _: Duration) {
-        self.network.noted(partition, Some(before));
+    fn reused(&self, partition: &PartitionId, before: Option<JobRun>, _: Duration) {
+        self.network.noted(partition, before);
     }
 
     async fn survey(&self, _: &ModelSettings) -> Result<Listing, CallError> {

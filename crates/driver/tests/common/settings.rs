@@ -13,6 +13,8 @@ pub fn settings() -> ModelSettings {
         reconcile_interval: Duration::from_secs(30),
         remove_unknown: false,
         domain_size: IpuCount::new(64).unwrap(),
+        pool: None,
+        prefix: "slurm".into(),
         force_remove: false,
         reconfigurable: false,
         allocation: None,

@@ -214,7 +214,8 @@ impl Network for Lines {
     }
 
     fn about_to_make(&self, partition: &PartitionId) -> Maker {
-        Maker::Us(claim(short(partition).parse().unwrap()).run)
+        // A partition of a pool is no run's.
+        short(partition).parse().map_or(Maker::Others, |job| Maker::Us(claim(job).run))
     }
 
     fn change(&self, _: &Machine<()>, listing: &mut Listing) {
@@ -336,6 +337,7 @@ pub fn in_words(event: &Event) -> String {
         Event::Trouble { reason: Some(reason), .. } => format!("trouble: {reason}"),
         Event::Trouble { .. } => "trouble over".into(),
         Event::Refuses { reason, .. } => format!("refuses: {}", reason.as_deref().unwrap_or("no more")),
+        Event::Pool { partitions, .. } => format!("pool of {}", partitions.len()),
         Event::Unreachable { pod, reason } => format!("away {}: {reason}", pod.controller.host()),
         Event::Inventory { pod, asked: Millis(asked), partitions, .. } => {
             let ids: String = partitions.iter().map(|seen| format!(" {}", short(&seen.partition))).collect();

@@ -12,6 +12,7 @@ mod controller;
 mod controllers;
 mod create;
 mod harness;
+mod pool;
 mod real_client;
 mod remove;
 mod reuse;

@@ -97,14 +97,15 @@ fn record(text: &str) -> LiveRecord {
     if let Some(start) = words.get(3) {
         claim.run.start = start.parse().unwrap();
     }
-    let stage = match words[2] {
+    let (stage, in_pool) = words[2].strip_suffix("-in-pool").map_or((words[2], false), |stage| (stage, true));
+    let stage = match stage {
         "creating" => Stage::Creating,
         "created" => Stage::Created,
         "removing" => Stage::Removing,
         "given-up" => Stage::GivenUp,
         other => panic!("no stage '{other}'"),
     };
-    LiveRecord { claim, ipuof_dir: Some(words[1].into()), stage, kept_until: None, launched: None }
+    LiveRecord { claim, ipuof_dir: Some(words[1].into()), in_pool, stage, kept_until: None, launched: None }
 }
 
 struct Script {
@@ -186,8 +187,8 @@ impl Script {
         self.act(match what {
             "create" if before.is_empty() => DriverAction::Create(claim),
             "create" => DriverAction::CreateAfter(claim, before),
-            "reuse" => DriverAction::Reuse { claim, before: last, reset: false },
-            "reuse-reset" => DriverAction::Reuse { claim, before: last, reset: true },
+            "reuse" => DriverAction::Reuse { claim, before: Some(last), reset: false },
+            "reuse-reset" => DriverAction::Reuse { claim, before: Some(last), reset: true },
             "idle" => DriverAction::MakeIdle { claim, reset: false },
             "idle-reset" => DriverAction::MakeIdle { claim, reset: true },
             "remove" => DriverAction::Remove(claim),
@@ -210,6 +211,11 @@ impl Script {
                 ("timeout", time) => self.settings.create_timeout = seconds(time),
                 ("force", is) => self.settings.force_remove = is == "1",
                 ("unknown", is) => self.settings.remove_unknown = is == "1",
+                // The prefix is another one, so that the partitions of scripts can be those of a pool.
+                ("pool", "none") => self.settings.pool = None,
+                ("pool", parts) => {
+                    (self.settings.pool, self.settings.prefix) = (Some(parts.parse().unwrap()), "own".into());
+                }
                 ("dir", dir) => self.settings.ipuof_dir = (dir != "none").then(|| Path::new(dir).into()),
                 other => panic!("no setting {other:?}"),
             }
@@ -273,7 +279,7 @@ pub fn seen(claim: &Claim) -> SeenPartition {
 /// The kind of an event with this first word. Events of other kinds may come before an expected event.
 fn kind_of(word: &str) -> &str {
     match word {
-        "listing" | "away" => "survey",
+        "listing" | "pool" | "away" => "survey",
         "started" | "no" | "trouble:" | "refuses:" => word,
         "trouble" => "",
         _ => "answer",

@@ -120,6 +120,7 @@ pub async fn converge(server: &MockServer) {
     let record = |claim| LiveRecord {
         claim,
         ipuof_dir: Some(directory.path().into()),
+        in_pool: false,
         stage: Stage::Created,
         kept_until: None,
         launched: None,
@@ -152,6 +153,7 @@ fn adopt_jobs_of_an_earlier_slurmctld(plugin: &Plugin) {
         placement: Placement::Controller,
         reconcile_interval: Duration::ZERO,
         largest: 64,
+        is_pool: false,
         idle: ledger::IdleRules::default(),
         trouble: None,
     }]));

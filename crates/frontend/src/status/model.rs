@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use ledger::{Contact, Held, Holder, LicenseReservations, ModelState, PodState};
+use ledger::{Contact, Held, Holder, Layout, LicenseReservations, ModelState, PodState};
 use vipu_status::{
-    ConfFile, Ipus, License, LicenseReservation, Limits, Model, OtherIpus, OtherUse, Partition, Pod, Share,
-    State,
+    ConfFile, Ipus, License, LicenseReservation, Limits, Model, OtherIpus, OtherUse, Partition, Pod,
+    PoolBlock, Share, State,
 };
 use vipu_types::{ModelName, Placement};
 
@@ -25,12 +25,13 @@ pub(super) fn model(
     partitions: &mut [(Partition, u32)],
 ) -> Model {
     let facts = &state.facts;
+    let domain_size = domain_size(&state);
     Model {
         name: facts.model.to_string(),
         trouble: state.trouble.map(|trouble| trouble.to_string()),
         largest_now: state.largest_now,
-        domain_size: facts.domain_size.get(),
-        chooses_ipus: facts.placement == Placement::Explicit,
+        domain_size,
+        chooses_ipus: facts.placement == Placement::Explicit || facts.is_pool,
         limits: limits(frontend, ledger_held, &facts.model, facts.largest),
         conf,
         license: frontend.license_reservations().get(&facts.model).map(license),
@@ -41,6 +42,12 @@ pub(super) fn model(
             .collect(),
         ..Model::default()
     }
+}
+
+/// IPUs in one IPU-Link domain. The domains of a pool are as large as its largest partition.
+fn domain_size(model: &ModelState) -> u32 {
+    let of_pods = model.pods.iter().map(|pod| pod.layout.domain(pod.ipus));
+    if model.facts.is_pool { of_pods.max().unwrap_or(1) } else { model.facts.domain_size.get() }
 }
 
 fn license(of_model: &LicenseReservations) -> License {
@@ -101,10 +108,18 @@ fn pod(
         trouble: state.trouble.map(|trouble| trouble.to_string()),
         ipus,
         largest_free: state.largest_free,
+        pool: pool(&state.layout),
         others,
         usual_create,
         ..Pod::default()
     }
+}
+
+fn pool(layout: &Layout) -> Vec<PoolBlock> {
+    let Layout::Pool(blocks) = layout else { return Vec::new() };
+    let block =
+        |it: &ledger::PoolBlock| PoolBlock { size: it.size.get(), reconfigurable: it.is_reconfigurable };
+    blocks.iter().map(block).collect()
 }
 
 /// Tells when the partitions that are being made will be ready, if they take the usual time.

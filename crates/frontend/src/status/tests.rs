@@ -52,6 +52,7 @@ fn site() -> Frontend {
         placement: Placement::Explicit,
         reconcile_interval: Duration::from_secs(30),
         largest: 64,
+        is_pool: false,
         idle: ledger::IdleRules::default(),
         trouble: None,
     }]);

@@ -103,6 +103,8 @@ impl Config {
             create_timeout: CREATE_TIMEOUT,
             reconcile_interval: RECONCILE_INTERVAL,
             domain_size: IpuCount::new(64).unwrap(),
+            pool: None,
+            prefix: "slurm".into(),
             force_remove: self.force_remove,
             cluster: (self.placement == Placement::Explicit).then(|| "cluster".to_owned()),
             max_concurrent_creates: self.max_concurrent_creates,

@@ -22,12 +22,12 @@ pub(super) fn replies(bytes: &[u8]) {
     if let (Ok(partitions), Ok(ipus)) = replies {
         let ipus: Vec<_> = ipus.entries.into_iter().flat_map(Ipu::of_entry).collect();
         let partitions = partitions.partitions.into_iter().map(PartitionInfo::from).collect();
-        listed(Listing::of(&ipus, partitions));
+        listed(Listing::of(&ipus, partitions, |_| false));
     }
 }
 
 /// Checks that the ledger stays consistent after any listing.
-fn listed(Listing { ipus, faulty, partitions }: Listing) {
+fn listed(Listing { ipus, faulty, partitions, .. }: Listing) {
     let model = ModelName::new("pod64").unwrap();
     let pod = PodId { model: model.clone(), controller: ControllerName::new("c", 1).unwrap() };
     let facts = ModelFacts {
@@ -37,6 +37,7 @@ fn listed(Listing { ipus, faulty, partitions }: Listing) {
         placement: Placement::Controller,
         reconcile_interval: Duration::ZERO,
         largest: 256,
+        is_pool: false,
         idle: ledger::IdleRules::default(),
         trouble: None,
         prefix: "slurm".into(),

@@ -49,7 +49,7 @@ fn a_partition_fits_if_a_block_is_free() {
         ("a place the Pod has not", 64, 64, vec![place(0, 64), place(1, 0), place(u32::MAX, 1)], &[], 61, 32),
         ("a place that a partial domain has not", 48, 64, at([48]), &[], 47, 16),
     ] {
-        let mut blocks = FreeBlocks::new(ipus, size(domain), taken);
+        let mut blocks = FreeBlocks::new(ipus, &size(domain).into(), taken);
         unplaced.iter().for_each(|n| blocks.take(size(*n), &mut |_| {}));
         assert_eq!((blocks.free(), blocks.largest()), (free, largest), "{what}");
     }
@@ -58,7 +58,7 @@ fn a_partition_fits_if_a_block_is_free() {
 #[test]
 fn faulty_ipus_count_one_by_one() {
     for (faulty, free, largest) in [(0, 64, 64), (1, 63, 32), (32, 32, 32), (64, 0, 0), (u32::MAX, 0, 0)] {
-        let mut blocks = FreeBlocks::new(64, size(64), []);
+        let mut blocks = FreeBlocks::new(64, &size(64).into(), []);
         blocks.take_each(faulty, &mut |_| {});
         assert_eq!((blocks.free(), blocks.largest()), (free, largest), "{faulty}");
     }
@@ -66,7 +66,7 @@ fn faulty_ipus_count_one_by_one() {
 
 #[test]
 fn a_huge_pod_is_filled_to_the_last_ipu() {
-    let mut blocks = FreeBlocks::new(65_536, size(64), []);
+    let mut blocks = FreeBlocks::new(65_536, &size(64).into(), []);
     assert_eq!(blocks.largest(), 65_536);
     for taken in 0..10_000 {
         assert_eq!(blocks.free(), 65_536 - 4 * taken);
@@ -131,7 +131,7 @@ proptest! {
         let mut plain = Plain { domain: domain as usize, free: vec![true; ipus as usize] };
         marks.iter().for_each(|mark| plain.free[*mark as usize] = false);
         let places = marks.iter().map(|mark| place(mark / domain, mark % domain));
-        let mut blocks = FreeBlocks::new(ipus, size(domain), places);
+        let mut blocks = FreeBlocks::new(ipus, &size(domain).into(), places);
         for order in takes.into_iter().filter(|order| *order <= domain_order) {
             prop_assert_eq!(blocks.largest(), plain.largest());
             blocks.take(size(1 << order), &mut |_| {});

@@ -6,6 +6,7 @@ use std::ops::Range;
 use vipu_types::IpuCount;
 
 use super::timeline::Timeline;
+use crate::Layout;
 
 /// The state of an IPU after the preemption of candidates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,11 +23,11 @@ pub(crate) enum AfterPreemption {
 /// plans. Of equally many, the candidates with the lowest numbers.
 pub(crate) fn fewest_for(
     ipus: u32,
-    domain_size: IpuCount,
+    layout: &Layout,
     after: &[AfterPreemption],
     size: IpuCount,
 ) -> Option<Vec<usize>> {
-    fewest(&Timeline::new(ipus, domain_size, []), after, size, 0)
+    fewest(&Timeline::new(ipus, layout, []), after, size, 0)
 }
 
 /// The fewest candidates whose IPUs, together with the free ones, hold a partition of this size beside the
@@ -37,7 +38,7 @@ pub(super) fn fewest(
     size: IpuCount,
     above: usize,
 ) -> Option<Vec<usize>> {
-    let (unit, pieces) = pod.shape(size);
+    let (_, pieces) = pod.shape(size);
     let cost = |ipus: Range<usize>| {
         let after = after.get(ipus.clone()).filter(|_| !pod.is_kept(&ipus, above))?;
         let who = after.iter().filter(|ipu| **ipu != AfterPreemption::Free).map(|ipu| match ipu {
@@ -46,7 +47,7 @@ pub(super) fn fewest(
         });
         who.collect::<Option<BTreeSet<usize>>>()
     };
-    let mut costs: Vec<_> = pod.units(unit).filter_map(cost).collect();
+    let mut costs: Vec<_> = pod.candidates(size).into_iter().filter_map(cost).collect();
     costs.sort_by_cached_key(|who| (who.len(), who.iter().sum::<usize>()));
     // The cheapest domains are combined. A candidate with IPUs in two of them counts once in the union.
     let chosen = costs.get(..pieces)?.iter().flatten().copied().collect::<BTreeSet<_>>();

@@ -39,7 +39,7 @@ fn plan(job: u32, size: u32, duration: i64) -> Plan {
 
 /// A Pod of 64 IPUs in one domain, with some IPUs taken until these times.
 fn pod64(taken: &[(std::ops::Range<usize>, Seconds)]) -> Timeline {
-    Timeline::new(64, IpuCount::new(64).unwrap(), taken.iter().cloned())
+    Timeline::new(64, &IpuCount::new(64).unwrap().into(), taken.iter().cloned())
 }
 
 /// Free times without licences.
@@ -96,14 +96,14 @@ fn the_controller_may_put_a_partition_anywhere() {
 
 #[test]
 fn a_slot_breaks_up_as_little_as_it_can() {
-    let pod = Timeline::new(192, IpuCount::new(64).unwrap(), [(64..96, NEVER), (128..176, NEVER)]);
+    let pod = Timeline::new(192, &IpuCount::new(64).unwrap().into(), [(64..96, NEVER), (128..176, NEVER)]);
     let slot = |size| pod.earliest(IpuCount::new(size).unwrap(), span(10), NOW, 0).unwrap().ipus[0].clone();
     assert_eq!([16, 32, 64].map(slot), [176..192, 96..128, 0..64]);
 }
 
 #[test]
 fn large_partitions_take_any_whole_domains() {
-    let mut pod = Timeline::new(256, IpuCount::new(64).unwrap(), []);
+    let mut pod = Timeline::new(256, &IpuCount::new(64).unwrap().into(), []);
     pod.occupy(0..1, after(100));
     pod.occupy(70..71, after(50));
     let start = |size| pod.earliest(IpuCount::new(size).unwrap(), span(10), NOW, 0).map(|slot| slot.start);
@@ -120,7 +120,7 @@ fn large_partitions_take_any_whole_domains() {
 fn small_pods() -> impl Strategy<Value = Timeline> {
     let taken = prop::collection::vec((0..16_usize, 1..5_usize, 0..40_i64), 0..8);
     taken.prop_map(|taken| {
-        let mut pod = Timeline::new(16, IpuCount::new(8).unwrap(), []);
+        let mut pod = Timeline::new(16, &IpuCount::new(8).unwrap().into(), []);
         for (first, count, end) in taken {
             let until = if end == 0 { NEVER } else { after(end) };
             pod.occupy(first..(first + count).min(16), until);

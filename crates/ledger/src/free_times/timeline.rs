@@ -7,8 +7,7 @@ use std::time::Duration;
 use vipu_types::IpuCount;
 
 use super::block_times::{BlockTimes, NEVER};
-use crate::Seconds;
-use crate::free_blocks::usable_domain;
+use crate::{Layout, Seconds};
 
 /// The IPUs of a partition: one aligned block, or several whole IPU-Link domains.
 pub(crate) type Ipus = Vec<Range<usize>>;
@@ -40,6 +39,7 @@ impl Reserved {
 pub(crate) struct Timeline {
     /// The times at which the present holders of blocks will be gone.
     blocks: Arc<BlockTimes>,
+    layout: Layout,
     /// The slots, in the order of the plans.
     reserved: Vec<Reserved>,
 }
@@ -48,11 +48,11 @@ impl Timeline {
     /// A Pod with these IPUs taken until these times.
     pub(crate) fn new(
         ipus: u32,
-        domain_size: IpuCount,
+        layout: &Layout,
         taken: impl IntoIterator<Item = (Range<usize>, Seconds)>,
     ) -> Self {
-        let domain = usable_domain(ipus, domain_size) as usize;
-        Self { blocks: Arc::new(BlockTimes::new(ipus as usize, domain, taken)), reserved: Vec::new() }
+        let blocks = BlockTimes::new(ipus as usize, layout.domain(ipus) as usize, taken);
+        Self { blocks: Arc::new(blocks), layout: layout.clone(), reserved: Vec::new() }
     }
 
     #[cfg(test)]
@@ -68,7 +68,7 @@ impl Timeline {
 
     /// A copy of the Pod without plans.
     pub(crate) fn without_plans(&self) -> Self {
-        Self { blocks: Arc::clone(&self.blocks), reserved: Vec::new() }
+        Self { reserved: Vec::new(), ..self.clone() }
     }
 
     /// The number of IPUs that the `above` plans of highest rank hold at this time.
@@ -90,12 +90,22 @@ impl Timeline {
     /// The pieces of a partition: the number of IPUs in one piece, and the number of pieces.
     pub(super) fn shape(&self, size: IpuCount) -> (usize, usize) {
         let size = size.get() as usize;
+        if matches!(self.layout, Layout::Pool(_)) {
+            return (size, 1);
+        }
         let domain = self.blocks.domain();
         (size.min(domain), size.div_ceil(domain))
     }
 
-    /// The units of a size: its aligned blocks, or the domains.
-    pub(super) fn units(&self, unit: usize) -> impl Iterator<Item = Range<usize>> {
+    /// The blocks of which a partition of this size has one, or several if they are domains. In a pool, the
+    /// smallest come first.
+    pub(super) fn candidates(&self, size: IpuCount) -> Vec<Range<usize>> {
+        let aligned = || self.units(self.shape(size).0).collect();
+        self.layout.serving(size).unwrap_or_else(aligned)
+    }
+
+    /// The aligned blocks of a size.
+    fn units(&self, unit: usize) -> impl Iterator<Item = Range<usize>> {
         units(0..self.blocks.ipus(), unit)
     }
 
@@ -108,6 +118,9 @@ impl Timeline {
         from: Seconds,
         above: usize,
     ) -> Option<Slot> {
+        if let Some(blocks) = self.layout.serving(size) {
+            return self.earliest_of(blocks, duration, from, above);
+        }
         let (unit, pieces) = self.shape(size);
         if pieces > 1 {
             return self.earliest_domains(pieces, duration, from, above);
@@ -135,6 +148,19 @@ impl Timeline {
             }
         }
         found.map(|block| Slot { start: first, ipus: vec![block] })
+    }
+
+    /// The first of these blocks that is free. Of several first ones, the first in order.
+    fn earliest_of(
+        &self,
+        blocks: Vec<Range<usize>>,
+        duration: Duration,
+        from: Seconds,
+        above: usize,
+    ) -> Option<Slot> {
+        let slots = blocks.into_iter().map(|ipus| (self.free_from(&ipus, duration, from, above), ipus));
+        let (start, ipus) = slots.filter(|(start, _)| *start != NEVER).min_by_key(|(start, _)| *start)?;
+        Some(Slot { start, ipus: vec![ipus] })
     }
 
     /// The size of the largest block around this one that is free at the same time.
@@ -203,10 +229,14 @@ impl Timeline {
     }
 
     /// The places for a partition of this size at `now`, one of each kind. Two places are of one kind if
-    /// exchanging free buddies turns one into the other. Places that break up the least come first.
+    /// exchanging free buddies turns one into the other. Places that break up the least come first. In a pool, each
+    /// free partition is a kind.
     pub(crate) fn places_now(&self, size: IpuCount, now: Seconds) -> Vec<Ipus> {
-        let (unit, pieces) = self.shape(size);
         let is_free = |block: &Range<usize>| self.blocks.free_at(block) <= now;
+        if let Some(blocks) = self.layout.serving(size) {
+            return blocks.into_iter().filter(is_free).map(|ipus| vec![ipus]).collect();
+        }
+        let (unit, pieces) = self.shape(size);
         if pieces > 1 {
             let free: Ipus = self.units(self.blocks.domain()).filter(is_free).take(pieces).collect();
             return if free.len() == pieces { vec![free] } else { Vec::new() };

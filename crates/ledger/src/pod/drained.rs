@@ -39,7 +39,7 @@ impl Pod {
             true => 0,
             false => {
                 let undrained =
-                    self.occupied(|who| (!who.is_drain() && who.idle().is_none()).then_some(()), |(), _| {});
+                    self.occupied(|who| (!who.is_drain() && !who.is_free()).then_some(()), |(), _| {});
                 undrained.free().saturating_sub(self.free_blocks.free())
             }
         };
@@ -63,6 +63,9 @@ impl Pod {
     pub(super) fn numbers(&self, drained: &DrainedIpus) -> Range<usize> {
         let ipus = self.hardware.ipus as usize;
         let Some(place) = drained.place else { return 0..ipus };
+        if let Some(pool) = &self.pool {
+            return pool.ipus_at(place).unwrap_or_default();
+        }
         place.number(self.domain()).filter(|ipu| *ipu < ipus).map_or(0..0, |ipu| ipu..ipu + 1)
     }
 }

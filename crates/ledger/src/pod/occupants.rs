@@ -26,6 +26,11 @@ impl Occupant {
         matches!(self, Self::Claim(other, _) if *other == serial)
     }
 
+    /// Whether the IPUs are free all the same.
+    pub(crate) fn is_free(&self) -> bool {
+        matches!(self, Self::Partition(holder) | Self::Claim(_, holder) if holder.is_free())
+    }
+
     /// The claim of an idle partition.
     pub(crate) fn idle(&self) -> Option<Serial> {
         let (Self::Partition(holder) | Self::Claim(_, holder)) = self else { return None };
@@ -46,22 +51,21 @@ impl Pod {
             Occupant::Drained(until) => IpuHolder::Drained(until),
             Occupant::Nobody => IpuHolder::Unknown,
         };
-        let is_held = |who: Occupant| who.idle().is_none().then(|| holder(who));
+        let is_held = |who: Occupant| (!who.is_free()).then(|| holder(who));
         self.occupied(is_held, |holder, ipus| held.push((ipus, holder)));
-        IpuHolders::new(self.hardware.ipus, self.domain_size, held)
+        IpuHolders::new(self.hardware.ipus, self.layout.clone(), held)
     }
 
     /// The free blocks, counted anew.
     pub(crate) fn counted(&self) -> FreeBlocks {
-        self.occupied(|who| who.idle().is_none().then_some(()), |(), _| {})
+        self.occupied(|who| (!who.is_free()).then_some(()), |(), _| {})
     }
 
     /// Whether a claim fits beside the other occupants that stay. None if the listing shows its partition.
     pub(crate) fn has_room(&self, serial: Serial, stays: impl Fn(Occupant) -> bool) -> Option<bool> {
         let claim = self.unplaced.get(&serial)?;
         // A drain is no reason to give up a create under way.
-        let stays =
-            |who: Occupant| !who.is_claim(serial) && !who.is_drain() && who.idle().is_none() && stays(who);
+        let stays = |who: Occupant| !who.is_claim(serial) && !who.is_drain() && !who.is_free() && stays(who);
         if claim.ipus.is_empty() {
             let free = self.occupied(|who| stays(who).then_some(()), |(), _| {});
             return Some(free.first_for(claim.size).is_some());
@@ -104,7 +108,7 @@ impl Pod {
             }
             place
         });
-        let mut free_blocks = FreeBlocks::new(ipus, self.domain_size, places);
+        let mut free_blocks = FreeBlocks::new(ipus, &self.layout, places);
         for drained in &self.drained {
             let Some(it) = of(Occupant::Drained(drained.until)) else { continue };
             let drained = self.numbers(drained);

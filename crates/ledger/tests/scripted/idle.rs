@@ -202,10 +202,10 @@ fn idle_partitions_stay_only_while_a_job_waits_for_their_size() {
          nodes-done 8  -> idle 8
          idle 8        -> kick
          begin 9 on 8  -> reset 8 for 9
-         up 8          -> launch 8, survey pod64
+         up 8          -> launch 8 for 9, survey pod64
          launched 8    ->
-         fini 9        -> await-nodes 8
-         nodes-done 8  -> remove 8",
+         fini 9        -> await-nodes 8 for 9
+         nodes-done 8  -> remove 8 for 9",
     );
 }
 

@@ -11,6 +11,7 @@ mod keeps;
 mod lifecycle;
 mod line;
 mod pods;
+mod pool;
 mod portions;
 mod preparations;
 mod reconcile;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ledger::{Event, ModelFacts, SeenPartition};
 
-use crate::script::{Scripted, empty_pod, listing, pod, seen};
+use crate::script::{Scripted, empty_pod, id, listing, pod, seen};
 
 /// Returns a ledger in which job 7 has its partition and is about to be launched.
 fn ready() -> Scripted {
@@ -43,6 +43,10 @@ fn an_unclaimed_partition_is_reported_once() {
     let view = scripted.ledger.view().models[0].pods[0].clone();
     assert_eq!(view.unclaimed.iter().map(|id| id.as_str()).collect::<Vec<_>>(), ["slurm_8", "slurm_9r2"]);
     assert_eq!((view.foreign, view.free), (2, 43));
+    // A partition is reported again after it was removed, also if it was made again before the next listing.
+    let (gone, partition) = (id("pod64", "vipu"), theirs()[2].partition.clone());
+    assert_eq!(scripted.tell(Event::UnclaimedGone { pod: gone, partition }), "");
+    assert_eq!(scripted.lists(theirs()), "unclaimed 9r2");
     // A partition is reported again after it was missing, and after a change of the configuration.
     assert_eq!(scripted.lists(theirs()[..2].to_vec()), "");
     assert_eq!(scripted.lists(theirs()), "unclaimed 9r2");

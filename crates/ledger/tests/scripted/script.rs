@@ -73,6 +73,7 @@ pub fn pod(model: &str) -> ModelFacts {
         placement: Placement::Controller,
         reconcile_interval: Duration::from_secs(30),
         largest: 64,
+        is_pool: false,
         idle: ledger::IdleRules::default(),
         trouble: None,
     }

@@ -1,4 +1,4 @@
-//! The free blocks of a Pod.
+//! The free blocks of IPU-Link domains.
 //!
 //! A partition of up to one IPU-Link domain is an aligned block of that domain, with a power of two of IPUs.
 //! A larger partition is a number of whole domains. A partition therefore fits if such blocks are free. A
@@ -9,14 +9,9 @@ use std::ops::Range;
 
 use vipu_types::{IpuCount, Place};
 
-/// IPUs in one IPU-Link domain of a Pod. A small Pod has less than one domain.
-pub(crate) fn usable_domain(ipus: u32, domain_size: IpuCount) -> u32 {
-    domain_size.get().min(ipus.next_power_of_two())
-}
-
-/// The free blocks of one Pod.
+/// The free aligned blocks of a Pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FreeBlocks {
+pub(crate) struct Buddies {
     /// The exponent of the size of an IPU-Link domain, which is a power of two.
     domain_order: u32,
     /// The binary tree, with the root at 1 and the IPUs as leaves. A node is 0 if nothing below it is free,
@@ -28,13 +23,12 @@ pub(crate) struct FreeBlocks {
     free_domains: u32,
 }
 
-impl FreeBlocks {
-    /// A Pod of `ipus` IPUs in domains of `domain_size`, with the IPUs at `taken` taken.
+impl Buddies {
+    /// A Pod of `ipus` IPUs in domains of `domain` IPUs, with the IPUs at `taken` taken.
     ///
     /// A place that is taken twice, or that this Pod lacks, still stands for one used IPU.
-    /// [`FreeBlocks::take_each`] chooses an IPU for it.
-    pub(crate) fn new(ipus: u32, domain_size: IpuCount, taken: impl IntoIterator<Item = Place>) -> Self {
-        let domain = usable_domain(ipus, domain_size);
+    /// [`Buddies::take_each`] chooses an IPU for it.
+    pub(crate) fn new(ipus: u32, domain: u32, taken: impl IntoIterator<Item = Place>) -> Self {
         let leaves = (ipus.div_ceil(domain).next_power_of_two() * domain) as usize;
         let mut blocks =
             Self { domain_order: domain.ilog2(), best: vec![0; 2 * leaves], free: ipus, free_domains: 0 };
@@ -180,6 +174,3 @@ impl FreeBlocks {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,83 @@
+//! Partitions of a pool, which are given to runs, and never made for one or removed.
+
+use crate::script::scenarios;
+
+scenarios! {
+    mode_pool_partition_is_given_to_a_run_and_comes_back "
+        configure pool=slurm*
+        put 1
+        pass 5
+        forget
+        reuse-reset 2 id 1 -> up 1
+        log * call reset 1 | call status 1 | journal create 1 | started 1 | call status 1 | call config 1 | files of 1 to /ipuof for 1002 | journal created 1 | reused 1 after 1 | up 1
+        idle-reset 2 id 1 -> idle 1
+        forget
+        remove 2 id 1 -> gone 1
+        log * journal gone 1 | gone 1
+        there 1
+        files"
+
+    mode_pool_partition_that_cannot_be_reset_stays_as_it_is "
+        configure pool=slurm*
+        put 1
+        pass 5
+        next reset = wrong
+        reuse-reset 2 id 1 -> put off 1…
+        remove 2 id 1 -> gone 1
+        there 1"
+
+    /// The late call would hit a job.
+    mode_pool_partition_is_given_to_no_run_while_a_reset_may_come_late "
+        configure pool=slurm*
+        put 1
+        pass 5
+        next reset = lost
+        reuse-reset 2 id 1 -> put off 1…
+        remove 2 id 1 -> gone 1
+        reuse-reset 3 id 1 -> put off 1…
+        remove 3 id 1 -> gone 1
+        pass 700
+        reuse-reset 4 id 1 -> up 1"
+
+    mode_pool_partition_that_somebody_removed_is_not_made_for_a_run "
+        configure pool=slurm*
+        put 1
+        pass 5
+        take 1
+        reuse 2 id 1 -> put off 1…
+        count 0 call create…
+        count 0 call remove…"
+
+    mode_pool_partition_of_an_earlier_slurmctld_is_not_removed "
+        each SETTING: none, slurm*
+        record 1 /ipuof created-in-pool
+        configure pool=SETTING
+        put 1
+        pass 5
+        remove 1 -> gone 1
+        there 1
+        files"
+
+    mode_pool_partition_of_an_earlier_slurmctld_is_given_again "
+        record 1 /ipuof created-in-pool
+        configure pool=slurm*
+        put 1
+        pass 5
+        remove 1 -> gone 1
+        reuse-reset 2 id 1 -> up 1"
+
+    mode_pool_partition_is_not_freed_as_a_foreign_one "
+        configure pool=slurm*
+        put 1
+        pass 5
+        foreign 1
+        pass 5
+        there 1"
+
+    mode_pool_partitions_are_made_if_they_are_missing "
+        next create = lost
+        configure pool=4x2,1x1
+        pass 60
+        there own_pool1_1 own_pool4_1 own_pool4_2
+        count 4 call create…"
+}

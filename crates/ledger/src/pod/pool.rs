@@ -1,0 +1,128 @@
+//! The pool of a Pod: partitions that exist before the jobs and stay after them.
+//!
+//! Only the IPUs of these partitions count. They are numbered in the order of the [`Layout`], and a job has all IPUs
+//! of a partition.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use vipu_types::{PartitionId, Place};
+
+use super::{Contact, Hardware, Listed, Pod};
+use crate::ipu_holders::IpuHolder;
+use crate::{Layout, Millis, PoolBlock, PoolPartition};
+
+/// The time in milliseconds for which a partition that could not be given to a job is given to no other.
+const PUT_ASIDE: u64 = 60_000;
+
+/// The partitions of a pool.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PodPool {
+    /// The partitions of the last listing, in the order of the layout, each with its IPUs.
+    partitions: Vec<(PoolPartition, Range<usize>)>,
+    /// Those of a listing that has just arrived.
+    news: Vec<PoolPartition>,
+    /// The partitions that could not be given to a job, with the time of the failure.
+    put_aside: HashMap<PartitionId, Millis>,
+}
+
+impl PodPool {
+    /// Takes the partitions that were noted last. Returns their layout.
+    pub(super) fn take_news(&mut self, now: Millis) -> Layout {
+        let mut news = std::mem::take(&mut self.news);
+        news.sort_by(|one, other| {
+            let key = |it: &PoolPartition| (std::cmp::Reverse(it.block.size), it.seen.partition.clone());
+            key(one).cmp(&key(other))
+        });
+        let layout = Layout::Pool(news.iter().map(|partition| partition.block).collect());
+        let ipus = layout.pool().into_iter().flatten().map(|(_, ipus)| ipus);
+        self.partitions = news.into_iter().zip(ipus).collect();
+        let there: HashSet<_> = self.partitions.iter().map(|(it, _)| &it.seen.partition).collect();
+        self.put_aside.retain(|id, since| there.contains(id) && now.0 < since.0 + PUT_ASIDE);
+        layout
+    }
+
+    fn get(&self, id: &PartitionId) -> Option<&(PoolPartition, Range<usize>)> {
+        self.partitions.iter().find(|(it, _)| it.seen.partition == *id)
+    }
+
+    /// The IPUs of the partition that has the IPU at this place of the controller.
+    pub(super) fn ipus_at(&self, place: Place) -> Option<Range<usize>> {
+        let (_, ipus) = self.partitions.iter().find(|(it, _)| it.seen.places.contains(&place))?;
+        Some(ipus.clone())
+    }
+}
+
+impl Pod {
+    pub(crate) fn is_pool(&self) -> bool {
+        self.pool.is_some()
+    }
+
+    /// Whether a partition is one of the pool.
+    pub(crate) fn is_in_pool(&self, id: &PartitionId) -> bool {
+        self.pool.as_ref().is_some_and(|pool| pool.get(id).is_some())
+    }
+
+    /// Notes the partitions of the listing that arrives next.
+    pub(crate) fn note_pool(&mut self, partitions: Vec<PoolPartition>) {
+        if let Some(pool) = &mut self.pool {
+            pool.news = partitions;
+        }
+    }
+
+    /// Takes the noted partitions as the listing of a pool.
+    pub(super) fn list_pool(
+        &mut self,
+        now: Millis,
+        asked: Millis,
+        holder: impl Fn(&PartitionId) -> IpuHolder,
+    ) -> bool {
+        let Some(pool) = &self.pool else { return false };
+        let ipus = pool.partitions.last().map_or(0, |(_, ipus)| ipus.end as u32);
+        let domain = self.layout.domain(ipus);
+        let listed = pool.partitions.iter().map(|(it, ipus)| {
+            let id = &it.seen.partition;
+            let places = ipus.clone().map(|ipu| Place::numbered(ipu, domain)).collect();
+            let holder = match holder(id) {
+                IpuHolder::Unknown => self.holder_without_claim(id),
+                holder => holder,
+            };
+            (id.clone(), Listed { places, holder })
+        });
+        self.listed = listed.collect();
+        if !self.is_reached() {
+            self.contact_since = now;
+        }
+        self.hardware = Hardware { ipus, faulty: 0 };
+        (self.contact, self.asked) = (Contact::Reached, asked);
+        true
+    }
+
+    /// The holder of the IPUs of a partition of the pool that no claim has.
+    pub(super) fn holder_without_claim(&self, id: &PartitionId) -> IpuHolder {
+        let Some(pool) = &self.pool else { return IpuHolder::Unknown };
+        let is_good = |it: &PoolPartition| it.seen.fault.is_none() && !it.seen.leaving;
+        match pool.get(id) {
+            Some((it, _)) if is_good(it) && !pool.put_aside.contains_key(id) => IpuHolder::Unused,
+            _ => IpuHolder::Unknown,
+        }
+    }
+
+    /// Gives a partition of the pool to no job for a while.
+    pub(crate) fn put_aside(&mut self, now: Millis, id: &PartitionId) {
+        if let Some(pool) = self.pool.as_mut().filter(|pool| pool.get(id).is_some()) {
+            pool.put_aside.insert(id.clone(), now);
+        }
+    }
+
+    /// The free partitions of the pool.
+    pub(crate) fn free_in_pool(&self) -> impl Iterator<Item = &(PoolPartition, Range<usize>)> {
+        let all = self.pool.iter().flat_map(|pool| &pool.partitions);
+        all.filter(|(_, ipus)| self.free_blocks.is_free(ipus.start))
+    }
+
+    /// The blocks of the partitions of the pool.
+    pub(crate) fn pool_blocks(&self) -> impl Iterator<Item = PoolBlock> {
+        self.pool.iter().flat_map(|pool| &pool.partitions).map(|(it, _)| it.block)
+    }
+}

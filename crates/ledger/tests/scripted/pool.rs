@@ -1,0 +1,170 @@
+//! Models with a pool: partitions that exist before the jobs, and stay after them.
+
+use ledger::{Event, ModelFacts, PoolBlock, PoolPartition, SeenPartition};
+use vipu_types::{IpuCount, PartitionId};
+
+use crate::script::{Scripted, asks, claim, drain, earliest, id, jobs, pod, seen, wish};
+
+/// A partition of a pool: its id, its first IPU on the controller, its size, and whether a job may use a part.
+type Part = (&'static str, u32, u64, bool);
+
+fn listed((name, first, ipus, _): Part) -> SeenPartition {
+    seen(name, first..first + u32::try_from(ipus).unwrap())
+}
+
+fn lists(scripted: &mut Scripted, parts: &[Part], others: &[SeenPartition]) -> String {
+    let in_pool = parts.iter().map(|&part| PoolPartition {
+        seen: listed(part),
+        block: PoolBlock { size: IpuCount::new(part.2).unwrap(), is_reconfigurable: part.3 },
+        gcds: 1,
+    });
+    let (pod, partitions) = (id("pod64", "vipu"), in_pool.collect());
+    assert_eq!(scripted.tell(Event::Pool { pod, partitions }), "");
+    scripted.lists(parts.iter().map(|part| listed(*part)).chain(others.iter().cloned()).collect())
+}
+
+/// A ledger with a pool. The controller lists one more partition, which is of no pool.
+fn pool(parts: &[Part]) -> Scripted {
+    let mut scripted = Scripted::new();
+    scripted.tell(Event::Models(vec![ModelFacts { is_pool: true, ..pod("pod64") }]));
+    lists(&mut scripted, parts, &[seen("of-others", 60..64)]);
+    scripted
+}
+
+/// Lets a job begin on the partition that is chosen for it. Returns the partition, or none if none is free.
+fn begins(scripted: &mut Scripted, job: u32, ipus: u64) -> Option<String> {
+    let (wish, line) = (wish(job, ipus, 60), jobs(0, &[(1, 50), (2, 40)]));
+    let given = claim(&job.to_string());
+    let choice = scripted.ledger.choose_in_pool(&wish, &given.controller, given.user, &line)?;
+    let partition = choice.partition.to_string();
+    let claim = ledger::Claim { partition: choice.partition, size: choice.size, ..given };
+    assert_eq!(scripted.tell(Event::begin(claim)), format!("reset {partition} for {job}"));
+    Some(partition)
+}
+
+const SMALL_AND_LARGE: [Part; 3] = [("p4_1", 0, 4, false), ("p16", 16, 16, false), ("p4_2", 8, 4, false)];
+
+#[test]
+fn mode_pool_gives_partitions_of_the_exact_size() {
+    let mut scripted = pool(&SMALL_AND_LARGE);
+    assert_eq!(asks(&scripted, "pod64", 8), "vipu: 8 IPUs of pod64 needed, the pool has partitions of 4, 16");
+    let given: Vec<_> = (1..4).map(|job| begins(&mut scripted, job, 4)).collect();
+    assert_eq!(given, [Some("p4_1".into()), Some("p4_2".into()), None]);
+    let full = "vipu: 4 IPUs of pod64 needed, no such partition of the pool is free";
+    assert_eq!((asks(&scripted, "pod64", 4), asks(&scripted, "pod64", 16)), (full.into(), "fits".into()));
+    assert_eq!(earliest(&mut scripted, 4, &[(1, 50), (2, 40)]), Some(41));
+}
+
+#[test]
+fn mode_pool_gives_a_part_of_a_reconfigurable_partition() {
+    let mut scripted = pool(&[("p4", 0, 4, false), ("r8", 8, 8, true), ("r16", 16, 16, true)]);
+    let given: Vec<_> =
+        [2, 4, 4].into_iter().zip(1..).map(|(ipus, job)| begins(&mut scripted, job, ipus)).collect();
+    assert_eq!(given, [Some("r8".into()), Some("p4".into()), Some("r16".into())]);
+}
+
+#[test]
+fn mode_pool_keeps_a_partition_for_the_first_job_in_line() {
+    let mut scripted = pool(&SMALL_AND_LARGE);
+    begins(&mut scripted, 1, 16);
+    let line = jobs(0, &[(1, 100)]);
+    scripted.ledger.may_start(&wish(2, 16, 60), &line).unwrap_err();
+    // Jobs of another size use other partitions, however long they run.
+    assert!(scripted.ledger.may_start(&wish(3, 4, 1000), &line).is_ok());
+}
+
+#[test]
+fn mode_pool_gives_a_partition_to_one_job_after_the_other() {
+    let mut scripted = pool(&[("p16", 0, 16, false)]);
+    begins(&mut scripted, 7, 16);
+    let of_p16 = |event: &str| {
+        let partition = PartitionId::new("p16").unwrap();
+        match event {
+            "up" => Event::Up(partition),
+            "launched" => Event::Launched(partition),
+            "nodes-done" => Event::NodesDone(partition),
+            "idle" => Event::Idle(partition),
+            "not-idle" => Event::NotIdle(partition),
+            "gone" => Event::Gone(partition),
+            other => panic!("no event {other}"),
+        }
+    };
+    let plays = |scripted: &mut Scripted, event: &str, actions: &str| {
+        assert_eq!(scripted.tell(of_p16(event)), actions, "{event}");
+    };
+    plays(&mut scripted, "up", "launch p16, survey pod64");
+    plays(&mut scripted, "launched", "");
+    scripted.play("fini 7 held -> await-nodes p16");
+    plays(&mut scripted, "nodes-done", "idle-reset p16");
+    plays(&mut scripted, "idle", "complete p16, kick");
+    // It is as new, and stays however old it is.
+    scripted.now.0 += 1_000_000_000;
+    lists(&mut scripted, &[("p16", 0, 16, false)], &[]);
+    assert_eq!(asks(&scripted, "pod64", 16), "fits");
+    let next = ledger::Claim { partition: PartitionId::new("p16").unwrap(), ..claim("8") };
+    assert_eq!(scripted.tell(Event::begin(next)), "reuse p16 for 8");
+    plays(&mut scripted, "up", "launch p16, survey pod64");
+    plays(&mut scripted, "launched", "");
+    scripted.play("fini 8 held -> await-nodes p16");
+    plays(&mut scripted, "nodes-done", "idle-reset p16");
+    plays(&mut scripted, "not-idle", "remove p16");
+    plays(&mut scripted, "gone", "complete p16, kick, survey pod64");
+    assert_eq!(asks(&scripted, "pod64", 16), "fits");
+}
+
+#[test]
+fn mode_pool_puts_a_partition_aside_that_could_not_be_given() {
+    let mut scripted = pool(&[("p16", 0, 16, false), ("q16", 16, 16, false)]);
+    assert_eq!(begins(&mut scripted, 7, 16), Some("p16".into()));
+    let partition = PartitionId::new("p16").unwrap();
+    let put_off = Event::CreatePutOff { partition: partition.clone(), reason: "it is in error".into() };
+    assert_eq!(scripted.tell(put_off), "back p16 (it is in error), survey pod64");
+    let ended = Event::Fini { job: 7, ending: ledger::Ending::Unheld };
+    assert_eq!(scripted.tell(ended), "drop p16, await-nodes p16");
+    assert_eq!(scripted.tell(Event::NodesDone(partition.clone())), "remove p16");
+    scripted.tell(Event::Gone(partition));
+    assert_eq!(begins(&mut scripted, 8, 16), Some("q16".into()));
+    assert_eq!(begins(&mut scripted, 9, 16), None);
+    scripted.now.0 += 60_000;
+    lists(&mut scripted, &[("p16", 0, 16, false), ("q16", 16, 16, false)], &[]);
+    assert_eq!(begins(&mut scripted, 9, 16), Some("p16".into()));
+}
+
+#[test]
+fn mode_pool_has_no_use_for_a_partition_in_error() {
+    let mut scripted = pool(&[("p16", 0, 16, false)]);
+    let broken = SeenPartition { fault: Some("it is in error".into()), ..seen("p16", 0..16) };
+    let block = PoolBlock { size: IpuCount::new(16).unwrap(), is_reconfigurable: false };
+    let partitions = vec![PoolPartition { seen: broken.clone(), block, gcds: 1 }];
+    scripted.tell(Event::Pool { pod: id("pod64", "vipu"), partitions });
+    scripted.lists(vec![broken]);
+    assert_eq!(begins(&mut scripted, 1, 16), None);
+}
+
+#[test]
+fn mode_pool_respects_drains() {
+    let mut scripted = pool(&SMALL_AND_LARGE);
+    scripted.tell(drain("pod64", None));
+    assert_eq!(asks(&scripted, "pod64", 4), "vipu: pod64 is drained: new switch");
+}
+
+/// The jobs of the old mode run out beside those of the new one.
+#[test]
+fn mode_pool_begins_while_jobs_of_another_mode_run() {
+    let mut scripted = crate::script::row_of(&[(1, 16), (2, 16)]);
+    scripted.tell(Event::Models(vec![ModelFacts { is_pool: true, ..pod("pod64") }]));
+    let running = [seen("slurm_1", 0..16), seen("slurm_2", 16..32)];
+    lists(&mut scripted, &[("p16", 32, 16, false)], &running);
+    assert_eq!(begins(&mut scripted, 3, 16), Some("p16".into()));
+    scripted.play(
+        "up 1           -> launch 1, survey pod64
+         launched 1     ->
+         fini 1 held    -> await-nodes 1
+         nodes-done 1   -> remove 1
+         gone 1         -> complete 1, kick, survey pod64",
+    );
+    // And back again: the partition of the pool stays until its job ends.
+    scripted.tell(Event::Models(vec![pod("pod64")]));
+    scripted.lists(vec![seen("slurm_2", 16..32), seen("p16", 32..48)]);
+    assert_eq!(asks(&scripted, "pod64", 32), "vipu: 32 IPUs of pod64 needed, 32 free, largest block 16");
+}

@@ -1,0 +1,178 @@
+//! The partitions of a pool: those that exist before the jobs, and stay after them (Mode=pool).
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{IpuCount, PartitionId};
+
+/// The most partitions of one size that slurm-vipu makes for a pool.
+const MOST: u32 = 4096;
+
+/// The partitions of a pool, as `Pool` in vipu.conf names them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pool(Vec<PoolPart>);
+
+/// A part of a pool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PoolPart {
+    /// Partitions that slurm-vipu makes, as in `16x4`.
+    Made {
+        /// The number of IPUs in each.
+        size: IpuCount,
+        /// The number of partitions.
+        count: u32,
+    },
+    /// The partition of this name, which an administrator has made.
+    Named(PartitionId),
+    /// The partitions whose names begin so, which an administrator has made, as in `p16*`.
+    Beginning(PartitionId),
+}
+
+/// A text that names no pool, with the reason.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BadPool(String);
+
+impl Pool {
+    /// The partitions that slurm-vipu makes, with this prefix of partition ids.
+    pub fn made(&self, prefix: &str) -> impl Iterator<Item = (PartitionId, IpuCount)> {
+        self.0.iter().flat_map(move |part| {
+            let (size, count) = match part {
+                PoolPart::Made { size, count } => (*size, *count),
+                PoolPart::Named(_) | PoolPart::Beginning(_) => (IpuCount::ONE, 0),
+            };
+            // A prefix leaves room for longer ids than this one.
+            let id = move |n| PartitionId::new(format!("{prefix}_pool{size}_{n}")).ok();
+            (1..=count).filter_map(move |n| Some((id(n)?, size)))
+        })
+    }
+
+    /// The partitions that an administrator has made, as far as their whole names are given.
+    pub fn named(&self) -> impl Iterator<Item = &PartitionId> {
+        self.0.iter().filter_map(|part| match part {
+            PoolPart::Named(name) => Some(name),
+            PoolPart::Made { .. } | PoolPart::Beginning(_) => None,
+        })
+    }
+
+    /// The sizes of the partitions that slurm-vipu makes.
+    pub fn made_sizes(&self) -> impl Iterator<Item = IpuCount> {
+        self.0.iter().filter_map(|part| match part {
+            PoolPart::Made { size, .. } => Some(*size),
+            PoolPart::Named(_) | PoolPart::Beginning(_) => None,
+        })
+    }
+
+    /// Whether a partition of this id belongs to the pool, with this prefix of partition ids.
+    pub fn has(&self, prefix: &str, id: &PartitionId) -> bool {
+        let is_named = self.0.iter().any(|part| match part {
+            PoolPart::Made { .. } => false,
+            PoolPart::Named(name) => name == id,
+            PoolPart::Beginning(name) => id.as_str().starts_with(name.as_str()),
+        });
+        // The partition of a job is no part of a pool, whatever its name begins with.
+        (is_named && id.job(prefix).is_none()) || self.made(prefix).any(|(made, _)| made == *id)
+    }
+}
+
+impl FromStr for Pool {
+    type Err = BadPool;
+
+    fn from_str(text: &str) -> Result<Self, BadPool> {
+        let parts = text.split(',').map(str::trim).map(part).collect::<Result<Vec<_>, _>>()?;
+        for (n, part) in parts.iter().enumerate() {
+            let is_again = |earlier: &PoolPart| match (earlier, part) {
+                (PoolPart::Made { size, .. }, PoolPart::Made { size: again, .. }) => size == again,
+                (earlier, again) => earlier == again,
+            };
+            if parts[..n].iter().any(is_again) {
+                return Err(BadPool(format!("{part} is there twice")));
+            }
+        }
+        Ok(Self(parts))
+    }
+}
+
+fn part(text: &str) -> Result<PoolPart, BadPool> {
+    if text.starts_with(|first: char| first.is_ascii_digit()) {
+        return made(text);
+    }
+    let name = |name: &str| PartitionId::new(name).map_err(|why| BadPool(why.to_string()));
+    match text.strip_suffix('*') {
+        Some(beginning) => Ok(PoolPart::Beginning(name(beginning)?)),
+        None => Ok(PoolPart::Named(name(text)?)),
+    }
+}
+
+fn made(text: &str) -> Result<PoolPart, BadPool> {
+    let bad = |why: &str| BadPool(format!("'{text}' {why}"));
+    let not_a_part = || bad("is not <IPUs>x<partitions>, as in 16x4");
+    let (size, count) = text.split_once(['x', 'X']).ok_or_else(not_a_part)?;
+    let (size, count) = (size.parse().map_err(|_| not_a_part())?, count.parse().map_err(|_| not_a_part())?);
+    if !(1..=MOST).contains(&count) {
+        return Err(bad(&format!("has {count} partitions (1-{MOST})")));
+    }
+    let size = IpuCount::new(size).map_err(|why| bad(&format!("has no size of a partition: {why}")))?;
+    Ok(PoolPart::Made { size, count })
+}
+
+impl fmt::Display for PoolPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Made { size, .. } => write!(f, "size {size}"),
+            Self::Named(name) => write!(f, "{name}"),
+            Self::Beginning(name) => write!(f, "{name}*"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool(text: &str) -> Result<Pool, String> {
+        text.parse().map_err(|why: BadPool| why.to_string())
+    }
+
+    fn id(text: &str) -> PartitionId {
+        PartitionId::new(text).unwrap()
+    }
+
+    #[test]
+    fn a_pool_has_what_we_make_and_what_the_administrator_made() {
+        let pool = pool("16x2, 1x1,big,p4*").unwrap();
+        let made: Vec<_> = pool.made("slurm").map(|(id, size)| format!("{id} of {size}")).collect();
+        assert_eq!(made, ["slurm_pool16_1 of 16", "slurm_pool16_2 of 16", "slurm_pool1_1 of 1"]);
+        for (name, is_in) in [
+            ("slurm_pool16_2", true),
+            ("slurm_pool16_3", false),
+            ("big", true),
+            ("bigger", false),
+            ("p4_1", true),
+            ("slurm_17", false),
+        ] {
+            assert_eq!(pool.has("slurm", &id(name)), is_in, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_partition_of_a_job_is_in_no_pool() {
+        let all = pool("s*").unwrap();
+        assert!(all.has("slurm", &id("s4")) && !all.has("slurm", &id("slurm_17r1")));
+    }
+
+    #[test]
+    fn errors_name_the_part() {
+        for (text, why) in [
+            ("16", "'16' is not <IPUs>x<partitions>, as in 16x4"),
+            ("16x", "'16x' is not <IPUs>x<partitions>, as in 16x4"),
+            ("12x1", "'12x1' has no size of a partition: 12 IPUs is not a power of two"),
+            ("4x0", "'4x0' has 0 partitions (1-4096)"),
+            ("16x1,16x2", "size 16 is there twice"),
+            ("a,a", "a is there twice"),
+            ("4x1,", "partition id '': a letter, then letters, digits, '_' or '-', at most 36 characters"),
+        ] {
+            assert_eq!(pool(text).unwrap_err(), why, "{text}");
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! The ways in which the jobs of a model get their IPUs (`Mode`).
+
+mod pool;
