@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use vipu_types::{ControllerName, PartitionId};
 
-use crate::pool::ObservedPool;
+use crate::observed_pool::ObservedPool;
 use crate::refusing_controller::Refusals;
 use crate::shown_as_removed::ShownAsRemoved;
 use crate::{CallError, Controller, Listing, ModelSettings, PartitionState, PodSetup};

@@ -1,5 +1,7 @@
 //! The surveys of a controller, at intervals and on request.
 
+mod pool;
+
 use std::collections::HashSet;
 use std::pin::pin;
 use std::rc::Rc;
@@ -13,7 +15,6 @@ use tokio_util::task::AbortOnDropHandle;
 use vipu_types::PodId;
 
 use crate::pod_in_use::PodInUse;
-use crate::pool;
 use crate::restart_on_panic::restarted_on_panic;
 use crate::shared_state::SharedState;
 use crate::{CallError, Controller, Environment, Listing, PartitionState};
@@ -93,7 +94,7 @@ async fn surveys<W: Environment>(
             Err(_) => true,
         };
         if let Ok(listing) = &mut answer {
-            pool::keep(&shared, &id, &pod, listing);
+            keep_pool(&shared, &id, &pod, listing);
             if pod.settings.pool.is_some() {
                 let partitions = std::mem::take(&mut listing.pool);
                 shared.environment.report(Event::Pool { pod: id.clone(), partitions });
@@ -119,6 +120,28 @@ async fn surveys<W: Environment>(
         // Timeout or request, the next survey is due in either case.
         let _ = timeout(period.saturating_sub(SHORTEST_PERIOD), wake.notified()).await;
     }
+}
+
+/// Makes the missing partitions of the pool, unless a task does so already.
+fn keep_pool<W: Environment>(
+    shared: &Rc<SharedState<W>>,
+    id: &PodId,
+    pod: &Rc<PodInUse<W::Controller>>,
+    listing: &Listing,
+) {
+    let missing = pool::missing(id, pod, listing);
+    if missing.is_empty() || pod.observed.pool.is_being_made.replace(true) {
+        return;
+    }
+    let (shared, id, pod) = (Rc::clone(shared), id.clone(), Rc::clone(pod));
+    spawn_local(async move {
+        // The slurmctld in charge makes them. One that is not makes no partition for a job either.
+        if shared.confirm().await.is_ok() {
+            pool::make_all(&id, &pod, missing).await;
+        }
+        pod.observed.pool.is_being_made.set(false);
+        shared.survey(&id);
+    });
 }
 
 /// Asks for the fault of each unusable partition of ours, because a listing does not give it. Returns false

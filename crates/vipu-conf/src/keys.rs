@@ -165,11 +165,11 @@ keys! { given;
     /// Every job and every requeue gets a valid id with this prefix.
     PartitionPrefix, partition_prefix: String = Value("slurm"), "name of at most 13 characters", prefix,
         "beginning of each partition id; the job id follows";
-    Mode, mode: Mode = Value("partition"), Mode::UNIT, |text| mode(text, given),
+    Mode, mode: Mode = Value("partition"), Mode::UNIT, |text| mode(text, given.has(&Key::Pool), given.delivers_by_node(), given.places()),
         "how jobs get their IPUs: a partition made for each job, or one of a pool of partitions that stay";
     /// `None` in another mode.
     Pool, pool: Option<Pool> = Absent("required with Mode=pool"), "sizes and names",
-        |text| pool(text, given),
+        |text| pool(text, given.has_pool_mode()),
         "partitions of the pool: `16x4` are 4 of 16 IPUs that slurm-vipu makes; a name, or its beginning as in `p16_*`, is that of partitions that the administrator made";
     Allocation, allocation: Option<String> = Absent("the controller chooses"), "name", name,
         "V-IPU allocation in which partitions are created";

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use vipu_types::{Access, Delivery, Tls, TlsIdentity};
 
+use crate::choice::{Mode, Placement};
 use crate::error::Broken;
 use crate::keys::{Key, Preset, Settings};
 use crate::problem::{Problem, Reason, Spot};
@@ -129,6 +130,16 @@ impl<'a> Given<'a> {
     /// Whether each node fetches the file itself.
     pub(crate) fn delivers_by_node(&self) -> bool {
         matches!(self.get(&Key::Delivery, value::delivery), Ok(Some(Delivery::Node)))
+    }
+
+    /// Whether the plugin chooses the IPUs of partitions.
+    pub(crate) fn places(&self) -> bool {
+        matches!(self.get(&Key::Placement, Placement::read), Ok(Some(Placement::Explicit)))
+    }
+
+    /// Whether the model has no other mode than a pool.
+    pub(crate) fn has_pool_mode(&self) -> bool {
+        !matches!(self.get(&Key::Mode, Mode::read), Ok(Some(Mode::Partition)))
     }
 
     /// Fails if one of `others` is not given, because the value means nothing without it.

@@ -8,8 +8,6 @@ use std::time::Duration;
 use vipu_types::{BadDelivery, BadPool, ControllerName, Delivery, IpuCount, NotASize, PartitionId, Pool};
 
 use crate::choice::{Mode, Placement};
-use crate::keys::Key;
-use crate::settings::Given;
 
 /// A value, or a text that says what would be valid.
 pub(crate) type Value<T> = Result<T, String>;
@@ -149,26 +147,24 @@ pub(crate) fn keep_idle(text: &str, is_delivered_by_node: bool) -> Value<Duratio
 }
 
 /// The mode of a model. A pool needs its partitions, and nodes that believe ids of others than the job.
-pub(crate) fn mode(text: &str, given: &Given<'_>) -> Value<Mode> {
+pub(crate) fn mode(text: &str, has_pool: bool, is_delivered_by_node: bool, is_placed: bool) -> Value<Mode> {
     match Mode::read(text)? {
-        Mode::Pool if !given.has(&Key::Pool) => Err("which partitions? give Pool too".to_owned()),
-        Mode::Pool if given.delivers_by_node() => {
+        Mode::Pool if !has_pool => Err("which partitions? give Pool too".to_owned()),
+        Mode::Pool if is_delivered_by_node => {
             Err("not possible with Delivery=node: use Delivery=file or api".to_owned())
         }
-        Mode::Pool
-            if matches!(given.get(&Key::Placement, Placement::read), Ok(Some(Placement::Explicit))) =>
-        {
+        Mode::Pool if is_placed => {
             Err("not possible with Placement=explicit: the partitions of a pool have their places".to_owned())
         }
         mode => Ok(mode),
     }
 }
 
-/// The partitions of a pool.
-pub(crate) fn pool(text: &str, given: &Given<'_>) -> Value<Pool> {
-    match given.get(&Key::Mode, Mode::read) {
-        Ok(Some(Mode::Partition)) => Err("means nothing alone: give Mode=pool too".to_owned()),
-        _ => text.parse().map_err(|why: BadPool| why.to_string()),
+/// The partitions of a pool, which another mode has no use for.
+pub(crate) fn pool(text: &str, has_mode: bool) -> Value<Pool> {
+    match has_mode {
+        true => text.parse().map_err(|why: BadPool| why.to_string()),
+        false => Err("means nothing alone: give Mode=pool too".to_owned()),
     }
 }
 

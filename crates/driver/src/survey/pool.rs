@@ -2,58 +2,39 @@
 //!
 //! Those that `Pool` gives by size are made here, one after the other. None is ever removed.
 
-use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
-use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep, timeout};
 use vipu_types::{IpuCount, PartitionId, PodId, Shape};
 
+use crate::observed_pool::ObservedPool;
 use crate::pauses::poll_pause;
 use crate::pod_in_use::PodInUse;
-use crate::shared_state::SharedState;
-use crate::{Controller, CreateRequest, Environment, Listing, PartitionState};
+use crate::{Controller, CreateRequest, Listing, PartitionState};
 
-/// The knowledge about the pool of a controller that outlives a change of configuration.
-#[derive(Default)]
-pub(crate) struct ObservedPool {
-    /// A task makes partitions.
-    is_being_made: Cell<bool>,
-    /// The partitions that no job can get, each with the reason that the log has.
-    unusable: RefCell<BTreeMap<PartitionId, String>>,
-    /// The last reason why a partition could not be made.
-    unmade: RefCell<String>,
-}
-
-/// Makes the missing partitions of the pool, and reports those that no job can get.
-pub(crate) fn keep<W: Environment>(
-    shared: &Rc<SharedState<W>>,
-    id: &PodId,
-    pod: &Rc<PodInUse<W::Controller>>,
-    listing: &Listing,
-) {
-    let Some(pool) = &pod.settings.pool else { return };
+/// Logs the partitions of the pool that no job can get. Returns those that are to be made.
+pub(super) fn missing<C>(id: &PodId, pod: &PodInUse<C>, listing: &Listing) -> Vec<(PartitionId, IpuCount)> {
+    let Some(pool) = &pod.settings.pool else { return Vec::new() };
     let is_listed = |id: &PartitionId| listing.partitions.iter().any(|seen| seen.partition == *id);
     let mut unusable: BTreeMap<_, _> = unusable(pod, listing).collect();
     let absent = pool.named().filter(|name| !is_listed(name));
     unusable.extend(absent.map(|name| (name.clone(), "there is none of this name".to_owned())));
     tell(id, &pod.observed.pool, unusable);
-    let missing: Vec<_> = pool.made(&pod.settings.prefix).filter(|(id, _)| !is_listed(id)).collect();
-    if !missing.is_empty() && !pod.observed.pool.is_being_made.replace(true) {
-        let (shared, id, pod) = (Rc::clone(shared), id.clone(), Rc::clone(pod));
-        spawn_local(async move {
-            // A further call to a controller that refuses one would only delay jobs. The next survey brings
-            // the next try.
-            for (partition, size) in missing {
-                let made = make(&shared, &pod, &partition, size).await;
-                if !tell_of_create(&id, &pod.observed.pool, &partition, size, made) {
-                    break;
-                }
-            }
-            pod.observed.pool.is_being_made.set(false);
-            shared.survey(&id);
-        });
+    pool.made(&pod.settings.prefix).filter(|(id, _)| !is_listed(id)).collect()
+}
+
+/// Makes partitions of the pool, one after the other. A call to a controller that refuses one would only delay jobs,
+/// so the first failure ends this. The next survey brings the next try.
+pub(super) async fn make_all<C: Controller>(
+    id: &PodId,
+    pod: &PodInUse<C>,
+    missing: Vec<(PartitionId, IpuCount)>,
+) {
+    for (partition, size) in missing {
+        let made = make(pod, &partition, size).await;
+        if !tell_of_create(id, &pod.observed.pool, &partition, size, made) {
+            return;
+        }
     }
 }
 
@@ -114,13 +95,11 @@ fn tell_of_create(
 }
 
 /// Makes a partition of the pool, and waits until it is active.
-async fn make<W: Environment>(
-    shared: &SharedState<W>,
-    pod: &PodInUse<W::Controller>,
+async fn make<C: Controller>(
+    pod: &PodInUse<C>,
     partition: &PartitionId,
     size: IpuCount,
 ) -> Result<(), String> {
-    shared.confirm().await.map_err(|error| error.to_string())?;
     let settings = &pod.settings;
     let request = CreateRequest {
         partition,
