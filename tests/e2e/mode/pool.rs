@@ -74,7 +74,7 @@ fn mode_pool_gives_the_partitions_of_the_administrator_to_jobs() -> Result<()> {
         let first = running(cluster, 4, &[])?;
         let second = staying(cluster, 4, &[])?;
         cluster.await_job(second, "to say why it waits", LIMIT, |job| {
-            job.reason.contains("no such partition of the pool is free")
+            job.reason.contains("no_such_partition_of_the_pool_is_free")
         })?;
         let_go(cluster, first)?;
         runs(cluster, second)?;
@@ -115,7 +115,7 @@ fn mode_pool_stays_over_restarts() -> Result<()> {
         cluster.start_slurmctld()?;
         let third = staying(cluster, 32, &[])?;
         cluster.await_job(third, "to say why it waits", LIMIT, |job| {
-            job.reason.contains("of the pool is free")
+            job.reason.contains("of_the_pool_is_free")
         })?;
         cluster.kill_slurmctld()?;
         // This job ends while there is no slurmctld.
