@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use vipu_types::{IpuCount, PartitionId, PodId, Pool};
+use vipu_types::{IpuCount, ModelPool, PartitionId, PodId};
 
 /// The configuration of a model, as far as the driver needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,9 +21,7 @@ pub struct ModelSettings {
     /// IPUs in one IPU-Link domain (LinkDomainSize).
     pub domain_size: IpuCount,
     /// The partitions of the pool, if the model has one (Pool).
-    pub pool: Option<Pool>,
-    /// The beginning of the ids of partitions that are made (PartitionPrefix).
-    pub prefix: String,
+    pub pool: Option<ModelPool>,
     /// Whether partitions are removed by force (ForceDeletePartition).
     pub force_remove: bool,
     /// Whether partitions are made reconfigurable (UseReconfigPartition).
@@ -43,7 +41,7 @@ pub struct ModelSettings {
 impl ModelSettings {
     /// Whether a partition of this id is one of the pool.
     pub fn has_in_pool(&self, id: &PartitionId) -> bool {
-        self.pool.as_ref().is_some_and(|pool| pool.has(&self.prefix, id))
+        self.pool.as_ref().is_some_and(|pool| pool.has(id))
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use vipu_types::{ControllerName, IpuCount, ModelName, PartitionId, PodId};
 
 use crate::pod::Pod;
-use crate::{Jobs, Ledger, Millis, PoolBlock, Wish};
+use crate::{Jobs, Ledger, Millis, PoolBlock, PoolPartition, Wish};
 
 /// The partition of a pool that a job gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +64,20 @@ impl Ledger {
         let chosen = equals.into_iter().find(|it| is_clean(&it.seen.partition)).unwrap_or(chosen);
         let PoolBlock { size, .. } = chosen.block;
         Some(PoolChoice { partition: chosen.seen.partition.clone(), size, gcds: chosen.gcds })
+    }
+
+    /// Notes the partitions of the listing that arrives next. Ids name partitions without their controller, so no job
+    /// gets one whose id is also in another pool.
+    pub(crate) fn note_pool(&mut self, id: &PodId, mut partitions: Vec<PoolPartition>) {
+        let others = || self.pods.iter().filter(|(other, _)| *other != id).map(|(_, pod)| pod);
+        for it in &mut partitions {
+            if others().any(|pod| pod.is_in_pool(&it.seen.partition)) {
+                it.seen.fault = Some("another pool has a partition of this name".to_owned());
+            }
+        }
+        if let Some(pod) = self.pods.get_mut(id) {
+            pod.note_pool(partitions);
+        }
     }
 
     /// Gives a partition of a pool that could not be given to a job to no job for a while.

@@ -10,7 +10,7 @@ use slurm_host::nodes::NodeGres;
 use tracing::error;
 use vipu_client::{Client, Endpoint};
 use vipu_conf::{AuditLevel, Good, InForce, LoadError, Loaded, SavedConf, Settings};
-use vipu_types::{ControllerName, ModelName, PodId};
+use vipu_types::{ControllerName, ModelName, ModelPool, PodId, Pool};
 
 use crate::node_gres::{consumable, sizes_on_nodes};
 use crate::reporting_controller::ReportingController;
@@ -122,14 +122,15 @@ fn setups(
     own: &Settings,
     connect: &Connect<'_>,
 ) -> Result<Vec<PodSetup<ReportingController>>, String> {
+    let of_model = |pool: &Pool| ModelPool::new(pool.clone(), &own.partition_prefix, model);
+    let pool = own.pool.as_ref().map(of_model).transpose().map_err(|why| why.to_string())?;
     let settings = ModelSettings {
         create_timeout: own.create_timeout,
         max_retries: own.max_retries,
         reconcile_interval: own.reconcile_interval,
         remove_unknown: own.remove_unknown,
         domain_size: own.link_domain_size,
-        pool: own.pool.clone(),
-        prefix: own.partition_prefix.clone(),
+        pool,
         force_remove: own.force_delete_partition,
         reconfigurable: own.use_reconfig_partition,
         allocation: own.allocation.clone(),

@@ -165,7 +165,7 @@ keys! { given;
     /// Every job and every requeue gets a valid id with this prefix.
     PartitionPrefix, partition_prefix: String = Value("slurm"), "name of at most 13 characters", prefix,
         "beginning of each partition id; the job id follows";
-    Mode, mode: Mode = Value("partition"), Mode::UNIT, |text| mode(text, given.has(&Key::Pool), given.delivers_by_node(), given.places()),
+    Mode, mode: Mode = Value("partition"), Mode::UNIT, |text| mode(text, given.has(&Key::Pool), given.controllers(), given.delivers_by_node(), given.places()),
         "how jobs get their IPUs: a partition made for each job, or one of a pool of partitions that stay";
     /// `None` in another mode.
     Pool, pool: Option<Pool> = Absent("required with Mode=pool"), "sizes and names",

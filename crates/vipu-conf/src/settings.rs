@@ -132,6 +132,13 @@ impl<'a> Given<'a> {
         matches!(self.get(&Key::Delivery, value::delivery), Ok(Some(Delivery::Node)))
     }
 
+    /// The number of controllers.
+    pub(crate) fn controllers(&self) -> usize {
+        let port = self.api_port();
+        let found = self.get(&Key::ApiHost, |text| value::controllers(text, port));
+        found.ok().flatten().map_or(0, |controllers| controllers.len())
+    }
+
     /// Whether the plugin chooses the IPUs of partitions.
     pub(crate) fn places(&self) -> bool {
         matches!(self.get(&Key::Placement, Placement::read), Ok(Some(Placement::Explicit)))

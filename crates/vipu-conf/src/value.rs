@@ -146,10 +146,19 @@ pub(crate) fn keep_idle(text: &str, is_delivered_by_node: bool) -> Value<Duratio
     }
 }
 
-/// The mode of a model. A pool needs its partitions, and nodes that believe ids of others than the job.
-pub(crate) fn mode(text: &str, has_pool: bool, is_delivered_by_node: bool, is_placed: bool) -> Value<Mode> {
+/// The mode of a model. A pool needs its partitions, one controller, and nodes that believe ids of others than the job.
+pub(crate) fn mode(
+    text: &str,
+    has_pool: bool,
+    controllers: usize,
+    is_delivered_by_node: bool,
+    is_placed: bool,
+) -> Value<Mode> {
     match Mode::read(text)? {
         Mode::Pool if !has_pool => Err("which partitions? give Pool too".to_owned()),
+        Mode::Pool if controllers > 1 => {
+            Err("not possible with several controllers: give each a model of its own".to_owned())
+        }
         Mode::Pool if is_delivered_by_node => {
             Err("not possible with Delivery=node: use Delivery=file or api".to_owned())
         }

@@ -41,6 +41,10 @@ fn a_pool_has_its_partitions_and_only_a_pool_has() {
         let error = parse(&format!("ApiHost=v\nIpuofDir=/x\n{text}")).unwrap_err().to_string();
         assert!(error.contains(place) && error.contains(why), "{text}: {error}");
     }
+    let two = parse("ApiHost=a,b IpuofDir=/x Mode=pool Pool=1x1").unwrap_err().to_string();
+    assert!(two.contains("not possible with several controllers"), "{two}");
+    let good = parse("ApiHost=a IpuofDir=/x mode=POOL Pool=16x4,p8_*").unwrap();
+    assert_eq!((good.mode, good.pool), (Mode::Pool, Some("16x4,p8_*".parse().unwrap())));
 }
 
 #[test]
@@ -52,7 +56,7 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
                 Layer=linear adminsocket=/run/a PartitionPrefix=c2 Allocation=alloc-1 AllocationAgents=ag1,ag2 placement=Controller Cluster=c64 LinkDomainSize=16\n\
                 CreateTimeout=8 MaxRetries=0 Prepare=ALL PrepareWait=7 PrepareMax=5 RemoveWait=0 MaxConcurrentCreates=9\n\
                 ReconcileInterval=5 RemoveUnknown=1 OnPartitionError=Requeue Accounting=BOTH AccountingSteps=yes AuditLevel=Admin AuditTo=Syslog MaxKeep=900 MaxRequeues=0\n\
-                KeepIdle=600 KeepIdleFor=Any-Job KeepIdleMax=32 ReuseReset=Other-Users Mode=POOL Pool=16x4,p8_*\n\
+                KeepIdle=600 KeepIdleFor=Any-Job KeepIdleMax=32 ReuseReset=Other-Users Mode=PARTITION\n\
                 ApiTlsCa=/ca.pem ApiTlsServerName=vipu ApiTlsCert=/c.pem ApiTlsKey=/k.pem ApiAccessFile=/access\n\
                 ApiUserIdMetadata=x-user ApiAccessKeyMetadata=x-key";
     let settings = parse(text).unwrap();
@@ -97,8 +101,8 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
         keep_idle_max: Some(32),
         keep_idle_for: KeepIdleFor::AnyJob,
         reuse_reset: ReuseReset::OtherUsers,
-        mode: Mode::Pool,
-        pool: Some("16x4,p8_*".parse().unwrap()),
+        mode: Mode::Partition,
+        pool: None,
         max_requeues: 0,
         max_concurrent_creates: 9,
         api_tls_ca: Some("/ca.pem".into()),

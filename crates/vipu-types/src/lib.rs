@@ -38,7 +38,7 @@ pub use options::{Asked, BadValue, Contradiction, Help, JobOption};
 pub use partition_end::PartitionEnd;
 pub use place::{Place, Placement};
 pub use pod_id::PodId;
-pub use pool::{BadPool, Pool, PoolPart};
+pub use pool::{BadPool, ModelPool, Pool, PoolPart};
 pub use request::{GresRequest, RequestError};
 pub use run::JobRun;
 pub use security::{Access, Tls, TlsIdentity};

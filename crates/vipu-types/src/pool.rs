@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{IpuCount, PartitionId};
+use crate::{IpuCount, ModelName, PartitionId};
 
 /// The most partitions of one size that slurm-vipu makes for a pool.
 const MOST: u32 = 4096;
@@ -33,45 +33,77 @@ pub enum PoolPart {
 #[error("{0}")]
 pub struct BadPool(String);
 
+/// The pool of a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelPool {
+    pool: Pool,
+    /// The beginning of the ids of all partitions that slurm-vipu makes.
+    prefix: String,
+    model: ModelName,
+}
+
 impl Pool {
-    /// The partitions that slurm-vipu makes, with this prefix of partition ids.
-    pub fn made(&self, prefix: &str) -> impl Iterator<Item = (PartitionId, IpuCount)> {
-        self.0.iter().flat_map(move |part| {
-            let (size, count) = match part {
-                PoolPart::Made { size, count } => (*size, *count),
-                PoolPart::Named(_) | PoolPart::Beginning(_) => (IpuCount::ONE, 0),
-            };
-            // A prefix leaves room for longer ids than this one.
-            let id = move |n| PartitionId::new(format!("{prefix}_pool{size}_{n}")).ok();
-            (1..=count).filter_map(move |n| Some((id(n)?, size)))
+    /// The sizes of the partitions that slurm-vipu makes.
+    pub fn made_sizes(&self) -> impl Iterator<Item = IpuCount> {
+        self.counts().map(|(size, _)| size)
+    }
+
+    fn counts(&self) -> impl Iterator<Item = (IpuCount, u32)> {
+        self.0.iter().filter_map(|part| match part {
+            PoolPart::Made { size, count } => Some((*size, *count)),
+            PoolPart::Named(_) | PoolPart::Beginning(_) => None,
         })
+    }
+}
+
+impl ModelPool {
+    /// The pool of this model, with this prefix of partition ids.
+    ///
+    /// # Errors
+    /// If an id would be longer than controllers take.
+    pub fn new(pool: Pool, prefix: &str, model: &ModelName) -> Result<Self, BadPool> {
+        let new = Self { pool, prefix: prefix.to_owned(), model: model.clone() };
+        for (size, count) in new.pool.counts() {
+            PartitionId::new(new.id(size, count)).map_err(|why| BadPool(format!("Pool: {why}")))?;
+        }
+        Ok(new)
+    }
+
+    /// The partitions that slurm-vipu makes. Ids have the model, because ids of two models must differ.
+    pub fn made(&self) -> impl Iterator<Item = (PartitionId, IpuCount)> {
+        self.pool.counts().flat_map(move |(size, count)| {
+            (1..=count).filter_map(move |n| Some((PartitionId::new(self.id(size, n)).ok()?, size)))
+        })
+    }
+
+    fn makes(&self, id: &PartitionId) -> bool {
+        let mut numbers = id.as_str().rsplitn(3, '_').map(str::parse::<u32>);
+        let (Some(Ok(n)), Some(Ok(size))) = (numbers.next(), numbers.next()) else { return false };
+        let of_size = self.pool.counts().find(|(made, _)| made.get() == size);
+        of_size.is_some_and(|(size, count)| (1..=count).contains(&n) && self.id(size, n) == id.as_str())
+    }
+
+    fn id(&self, size: IpuCount, n: u32) -> String {
+        format!("{}_{}_{size}_{n}", self.prefix, self.model)
     }
 
     /// The partitions that an administrator has made, as far as their whole names are given.
     pub fn named(&self) -> impl Iterator<Item = &PartitionId> {
-        self.0.iter().filter_map(|part| match part {
+        self.pool.0.iter().filter_map(|part| match part {
             PoolPart::Named(name) => Some(name),
             PoolPart::Made { .. } | PoolPart::Beginning(_) => None,
         })
     }
 
-    /// The sizes of the partitions that slurm-vipu makes.
-    pub fn made_sizes(&self) -> impl Iterator<Item = IpuCount> {
-        self.0.iter().filter_map(|part| match part {
-            PoolPart::Made { size, .. } => Some(*size),
-            PoolPart::Named(_) | PoolPart::Beginning(_) => None,
-        })
-    }
-
-    /// Whether a partition of this id belongs to the pool, with this prefix of partition ids.
-    pub fn has(&self, prefix: &str, id: &PartitionId) -> bool {
-        let is_named = self.0.iter().any(|part| match part {
+    /// Whether a partition of this id belongs to the pool.
+    pub fn has(&self, id: &PartitionId) -> bool {
+        let is_named = self.pool.0.iter().any(|part| match part {
             PoolPart::Made { .. } => false,
             PoolPart::Named(name) => name == id,
             PoolPart::Beginning(name) => id.as_str().starts_with(name.as_str()),
         });
         // The partition of a job is no part of a pool, whatever its name begins with.
-        (is_named && id.job(prefix).is_none()) || self.made(prefix).any(|(made, _)| made == *id)
+        (is_named && id.job(&self.prefix).is_none()) || self.makes(id)
     }
 }
 
@@ -134,31 +166,41 @@ mod tests {
         text.parse().map_err(|why: BadPool| why.to_string())
     }
 
+    fn of_model(text: &str, model: &str) -> Result<ModelPool, BadPool> {
+        ModelPool::new(pool(text).unwrap(), "slurm", &ModelName::new(model).unwrap())
+    }
+
     fn id(text: &str) -> PartitionId {
         PartitionId::new(text).unwrap()
     }
 
     #[test]
     fn a_pool_has_what_we_make_and_what_the_administrator_made() {
-        let pool = pool("16x2, 1x1,big,p4*").unwrap();
-        let made: Vec<_> = pool.made("slurm").map(|(id, size)| format!("{id} of {size}")).collect();
-        assert_eq!(made, ["slurm_pool16_1 of 16", "slurm_pool16_2 of 16", "slurm_pool1_1 of 1"]);
+        let pool = of_model("16x2, 1x1,big,p4*", "pod64").unwrap();
+        let made: Vec<_> = pool.made().map(|(id, size)| format!("{id} of {size}")).collect();
+        assert_eq!(made, ["slurm_pod64_16_1 of 16", "slurm_pod64_16_2 of 16", "slurm_pod64_1_1 of 1"]);
         for (name, is_in) in [
-            ("slurm_pool16_2", true),
-            ("slurm_pool16_3", false),
+            ("slurm_pod64_16_2", true),
+            ("slurm_pod64_16_3", false),
             ("big", true),
             ("bigger", false),
             ("p4_1", true),
             ("slurm_17", false),
         ] {
-            assert_eq!(pool.has("slurm", &id(name)), is_in, "{name}");
+            assert_eq!(pool.has(&id(name)), is_in, "{name}");
         }
     }
 
     #[test]
     fn the_partition_of_a_job_is_in_no_pool() {
-        let all = pool("s*").unwrap();
-        assert!(all.has("slurm", &id("s4")) && !all.has("slurm", &id("slurm_17r1")));
+        let all = of_model("s*", "pod64").unwrap();
+        assert!(all.has(&id("s4")) && !all.has(&id("slurm_17r1")));
+    }
+
+    #[test]
+    fn a_model_with_a_long_name_makes_no_partitions_for_a_pool() {
+        let long = "a-model-with-quite-a-long-name";
+        assert!(of_model("16x1000", long).is_err() && of_model("big", long).is_ok());
     }
 
     #[test]

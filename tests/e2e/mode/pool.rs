@@ -99,7 +99,7 @@ fn mode_pool_refuses_sizes_that_do_not_exist() -> Result<()> {
         ended(cluster, rounded, "COMPLETED")?;
         let shown = Shown::parse(&cluster.job_output(rounded))?;
         ensure!(shown.environment["SLURM_VIPU_IPUS"] == "16", "{shown:?}");
-        ends(cluster, &["slurm_pool16_1", "slurm_pool16_2", "slurm_pool4_1", "slurm_pool4_2", "slurm_pool4_3", "slurm_pool4_4"])
+        ends(cluster, &["slurm_pod64_16_1", "slurm_pod64_16_2", "slurm_pod64_4_1", "slurm_pod64_4_2", "slurm_pod64_4_3", "slurm_pod64_4_4"])
     })
 }
 
@@ -125,7 +125,7 @@ fn mode_pool_stays_over_restarts() -> Result<()> {
         let_go(cluster, second)?;
         let_go(cluster, third)?;
         wait_until("the files to go", LIMIT, || Ok(cluster.ipuof_files()?.is_empty()))?;
-        ends(cluster, &["slurm_pool32_1", "slurm_pool32_2"])
+        ends(cluster, &["slurm_pod64_32_1", "slurm_pod64_32_2"])
     })
 }
 
@@ -142,8 +142,8 @@ fn mode_pool_gives_another_partition_if_one_cannot_be_reset() -> Result<()> {
         })?;
         cluster.scontrol(&["update", &format!("JobId={job}"), "StartTime=now"])?;
         ended(cluster, job, "COMPLETED")?;
-        ensure!(partition_of(cluster, &account, 32)? == "slurm_pool32_2");
-        ends(cluster, &["slurm_pool32_1", "slurm_pool32_2"])
+        ensure!(partition_of(cluster, &account, 32)? == "slurm_pod64_32_2");
+        ends(cluster, &["slurm_pod64_32_1", "slurm_pod64_32_2"])
     })
 }
 
@@ -164,6 +164,6 @@ fn mode_pool_begins_and_ends_while_jobs_run() -> Result<()> {
         let again = running(cluster, 16, &[])?;
         let_go(cluster, of_pool)?;
         let_go(cluster, again)?;
-        ends(cluster, &["slurm_pool16_1"])
+        ends(cluster, &["slurm_pod64_16_1"])
     })
 }

@@ -20,7 +20,7 @@ pub(super) fn missing<C>(id: &PodId, pod: &PodInUse<C>, listing: &Listing) -> Ve
     let absent = pool.named().filter(|name| !is_listed(name));
     unusable.extend(absent.map(|name| (name.clone(), "there is none of this name".to_owned())));
     tell(id, &pod.observed.pool, unusable);
-    pool.made(&pod.settings.prefix).filter(|(id, _)| !is_listed(id)).collect()
+    pool.made().filter(|(id, _)| !is_listed(id)).collect()
 }
 
 /// Makes partitions of the pool, one after the other. A call to a controller that refuses one would only delay jobs,

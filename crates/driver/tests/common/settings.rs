@@ -14,7 +14,6 @@ pub fn settings() -> ModelSettings {
         remove_unknown: false,
         domain_size: IpuCount::new(64).unwrap(),
         pool: None,
-        prefix: "slurm".into(),
         force_remove: false,
         reconfigurable: false,
         allocation: None,

@@ -78,6 +78,6 @@ scenarios! {
         next create = lost
         configure pool=4x2,1x1
         pass 60
-        there own_pool1_1 own_pool4_1 own_pool4_2
+        there own_pod64_1_1 own_pod64_4_1 own_pod64_4_2
         count 4 call create…"
 }

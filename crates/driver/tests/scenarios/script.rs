@@ -23,7 +23,7 @@ use tokio::runtime::Builder;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::LocalSet;
 use tokio::time::{Instant, sleep};
-use vipu_types::{IpuCount, JobRun};
+use vipu_types::{IpuCount, JobRun, ModelPool};
 
 use crate::claim::{claim, id};
 use crate::controller::Line;
@@ -214,7 +214,8 @@ impl Script {
                 // The prefix is another one, so that the partitions of scripts can be those of a pool.
                 ("pool", "none") => self.settings.pool = None,
                 ("pool", parts) => {
-                    (self.settings.pool, self.settings.prefix) = (Some(parts.parse().unwrap()), "own".into());
+                    let pool = ModelPool::new(parts.parse().unwrap(), "own", &pod_at("vipu").model);
+                    self.settings.pool = Some(pool.unwrap());
                 }
                 ("dir", dir) => self.settings.ipuof_dir = (dir != "none").then(|| Path::new(dir).into()),
                 other => panic!("no setting {other:?}"),

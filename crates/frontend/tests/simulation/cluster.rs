@@ -104,7 +104,6 @@ impl Config {
             reconcile_interval: RECONCILE_INTERVAL,
             domain_size: IpuCount::new(64).unwrap(),
             pool: None,
-            prefix: "slurm".into(),
             force_remove: self.force_remove,
             cluster: (self.placement == Placement::Explicit).then(|| "cluster".to_owned()),
             max_concurrent_creates: self.max_concurrent_creates,

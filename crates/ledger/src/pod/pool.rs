@@ -10,7 +10,7 @@ use vipu_types::{PartitionId, Place};
 
 use super::{Contact, Hardware, Listed, Pod};
 use crate::ipu_holders::IpuHolder;
-use crate::{Layout, Millis, PoolBlock, PoolPartition};
+use crate::{Layout, Millis, PoolBlock, PoolPartition, SeenPartition};
 
 /// The time in milliseconds for which a partition that could not be given to a job is given to no other.
 const PUT_ASIDE: u64 = 60_000;
@@ -31,8 +31,8 @@ impl PodPool {
     pub(super) fn take_news(&mut self, now: Millis) -> Layout {
         let mut news = std::mem::take(&mut self.news);
         news.sort_by(|one, other| {
-            let key = |it: &PoolPartition| (std::cmp::Reverse(it.block.size), it.seen.partition.clone());
-            key(one).cmp(&key(other))
+            let by_name = one.seen.partition.cmp(&other.seen.partition);
+            other.block.size.cmp(&one.block.size).then(by_name)
         });
         let layout = Layout::Pool(news.iter().map(|partition| partition.block).collect());
         let ipus = layout.pool().into_iter().flatten().map(|(_, ipus)| ipus);
@@ -40,6 +40,15 @@ impl PodPool {
         let there: HashSet<_> = self.partitions.iter().map(|(it, _)| &it.seen.partition).collect();
         self.put_aside.retain(|id, since| there.contains(id) && now.0 < since.0 + PUT_ASIDE);
         layout
+    }
+
+    /// The holder of the IPUs of a partition that no claim has.
+    fn holder_without_claim(&self, it: &PoolPartition) -> IpuHolder {
+        let SeenPartition { partition, fault, leaving, .. } = &it.seen;
+        match fault.is_none() && !leaving && !self.put_aside.contains_key(partition) {
+            true => IpuHolder::Unused,
+            false => IpuHolder::Unknown,
+        }
     }
 
     fn get(&self, id: &PartitionId) -> Option<&(PoolPartition, Range<usize>)> {
@@ -84,7 +93,7 @@ impl Pod {
             let id = &it.seen.partition;
             let places = ipus.clone().map(|ipu| Place::numbered(ipu, domain)).collect();
             let holder = match holder(id) {
-                IpuHolder::Unknown => self.holder_without_claim(id),
+                IpuHolder::Unknown => pool.holder_without_claim(it),
                 holder => holder,
             };
             (id.clone(), Listed { places, holder })
@@ -100,12 +109,8 @@ impl Pod {
 
     /// The holder of the IPUs of a partition of the pool that no claim has.
     pub(super) fn holder_without_claim(&self, id: &PartitionId) -> IpuHolder {
-        let Some(pool) = &self.pool else { return IpuHolder::Unknown };
-        let is_good = |it: &PoolPartition| it.seen.fault.is_none() && !it.seen.leaving;
-        match pool.get(id) {
-            Some((it, _)) if is_good(it) && !pool.put_aside.contains_key(id) => IpuHolder::Unused,
-            _ => IpuHolder::Unknown,
-        }
+        let found = self.pool.as_ref().and_then(|pool| Some((pool, pool.get(id)?)));
+        found.map_or(IpuHolder::Unknown, |(pool, (it, _))| pool.holder_without_claim(it))
     }
 
     /// Gives a partition of the pool to no job for a while.

@@ -141,6 +141,23 @@ fn mode_pool_has_no_use_for_a_partition_in_error() {
     assert_eq!(begins(&mut scripted, 1, 16), None);
 }
 
+/// Claims and the driver know a partition by its id alone.
+#[test]
+fn mode_pool_gives_no_partition_whose_name_another_pool_has() {
+    let mut scripted = pool(&[("p16", 0, 16, false)]);
+    let other = ModelFacts { is_pool: true, controllers: vec![id("pod16", "b").controller], ..pod("pod16") };
+    scripted.tell(Event::Models(vec![ModelFacts { is_pool: true, ..pod("pod64") }, other]));
+    lists(&mut scripted, &[("p16", 0, 16, false)], &[]);
+    let (pod, asked, partition) = (id("pod16", "b"), scripted.now, listed(("p16", 0, 16, false)));
+    let block = PoolBlock { size: IpuCount::new(16).unwrap(), is_reconfigurable: false };
+    let partitions = vec![PoolPartition { seen: partition.clone(), block, gcds: 1 }];
+    scripted.tell(Event::Pool { pod: pod.clone(), partitions });
+    scripted.tell(Event::Inventory { pod, asked, ipus: 16, faulty: 0, partitions: vec![partition] });
+    assert!(asks(&scripted, "pod16", 16).contains("no such partition of the pool is free"));
+    lists(&mut scripted, &[("p16", 0, 16, false)], &[]);
+    assert_eq!(begins(&mut scripted, 1, 16), None);
+}
+
 #[test]
 fn mode_pool_respects_drains() {
     let mut scripted = pool(&SMALL_AND_LARGE);
