@@ -100,6 +100,10 @@ pub(crate) async fn create<W: Environment>(
         tracked.in_pool.set(in_pool);
         tracked.owner.set(if in_pool { PartitionOwner::Ours } else { PartitionOwner::Others });
     }
+    if matches!(start, Start::Reuse { before: None, .. }) && !tracked.in_pool.get() {
+        let reason = format!("partition {partition} is not in the pool any more");
+        return Event::CreatePutOff { partition, reason };
+    }
     let progress = CreateProgress::new(claim, pod.usual_create.get());
     let mut create = Create {
         shared,

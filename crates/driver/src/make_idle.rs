@@ -39,7 +39,12 @@ pub(crate) async fn make_idle<W: Environment>(
             true
         }
         Err(why) => {
-            tracing::info!("{run}: partition {partition} is removed and does not stay idle: {why}");
+            let what = if tracked.in_pool.get() {
+                "is out of use for a while"
+            } else {
+                "is removed and does not stay idle"
+            };
+            tracing::info!("{run}: partition {partition} {what}: {why}");
             false
         }
     }
@@ -51,7 +56,7 @@ async fn made_idle<W: Environment>(
     claim: &Claim,
     reset: bool,
 ) -> Result<Rc<PodInUse<W::Controller>>, String> {
-    if tracked.before.is_some() {
+    if tracked.before.is_some() && !tracked.in_pool.get() {
         return Err("an earlier slurmctld has made it".into());
     }
     if !tracked.is_reusable() {

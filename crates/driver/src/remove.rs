@@ -86,9 +86,13 @@ pub(crate) async fn watch<W: Environment>(shared: &Rc<SharedState<W>>, tracked: 
             while shared.is_seen_to(&claim.partition) {
                 sleep(RETRY_CAP).await;
             }
-            tracked.unanswered_change.set(false);
         }
         let _turn = tracked.turn.lock().await;
+        if tracked.owner.get() == PartitionOwner::Ours {
+            // A partition of a pool has another run by now.
+            return;
+        }
+        tracked.unanswered_change.set(false);
         shared.note(Entry::Gone(claim.partition.clone()), claim).await;
         tracked.owner.set(PartitionOwner::Unknown);
     }
@@ -115,7 +119,7 @@ async fn insist<T>(claim: &Claim, mut attempt: impl AsyncFnMut() -> Result<T, St
 /// Repeats the deletion of the files until it succeeds.
 async fn files_gone<W: Environment>(shared: &Rc<SharedState<W>>, tracked: &Rc<Tracked>, claim: &Claim) {
     let mut backoff = Backoff::new(claim.partition.as_str(), RETRY_CAP);
-    while !tracked.fileless.get() {
+    while !tracked.fileless.get() && tracked.owner.get() != PartitionOwner::Ours {
         let Err(trouble) = delete_files(shared, tracked, claim, None).await else { return };
         let pause = backoff.next_pause();
         if backoff.worth_a_line() {

@@ -41,7 +41,8 @@ impl<W: Environment> SharedState<W> {
             tracked.home.replace(Some(record.claim.pod()));
             tracked.in_pool.set(record.in_pool);
             tracked.directory.replace(record.ipuof_dir.map(Into::into));
-            if matches!(record.stage, Stage::Creating | Stage::GivenUp) {
+            // No create call is sent for a partition of a pool.
+            if matches!(record.stage, Stage::Creating | Stage::GivenUp) && !record.in_pool {
                 tracked.unanswered.set(NOBODY_COUNTED);
             }
             tracked.unanswered_change.set(matches!(record.stage, Stage::Removing | Stage::GivenUp));

@@ -12,11 +12,12 @@ use tokio::sync::Notify;
 use tokio::task::spawn_local;
 use tokio::time::{sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
-use vipu_types::PodId;
+use vipu_types::{PartitionId, PodId};
 
 use crate::pod_in_use::PodInUse;
 use crate::restart_on_panic::restarted_on_panic;
 use crate::shared_state::SharedState;
+use crate::tracked::PartitionOwner;
 use crate::{CallError, Controller, Environment, Listing, PartitionState};
 
 /// The time between two surveys while jobs may wait for a change that is near: the return of a silent
@@ -129,18 +130,25 @@ fn keep_pool<W: Environment>(
     pod: &Rc<PodInUse<W::Controller>>,
     listing: &Listing,
 ) {
-    let missing = pool::missing(id, pod, listing);
+    // The job of a partition that vanished hears of it before there is a new one of its name.
+    let is_of_a_run = |partition: &PartitionId| {
+        shared.known(partition).is_some_and(|known| known.owner.get() == PartitionOwner::Ours)
+    };
+    let mut missing = pool::missing(id, pod, listing);
+    missing.retain(|(partition, _)| !is_of_a_run(partition));
     if missing.is_empty() || pod.observed.pool.is_being_made.replace(true) {
         return;
     }
     let (shared, id, pod) = (Rc::clone(shared), id.clone(), Rc::clone(pod));
     spawn_local(async move {
         // The slurmctld in charge makes them. One that is not makes no partition for a job either.
-        if shared.confirm().await.is_ok() {
-            pool::make_all(&id, &pod, missing).await;
-        }
+        let is_in_force = || shared.configured(&id).is_some_and(|now| Rc::ptr_eq(&now, &pod));
+        let is_any_made =
+            shared.confirm().await.is_ok() && pool::make_all(&id, &pod, missing, is_in_force).await;
         pod.observed.pool.is_being_made.set(false);
-        shared.survey(&id);
+        if is_any_made {
+            shared.survey(&id);
+        }
     });
 }
 

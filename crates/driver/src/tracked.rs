@@ -91,7 +91,7 @@ impl Tracked {
     /// an earlier slurmctld.
     pub fn is_reusable(&self) -> bool {
         self.owner.get() == PartitionOwner::Ours
-            && self.before.is_none()
+            && (self.before.is_none() || self.in_pool.get())
             && self.unanswered.get() == 0
             && !self.unanswered_change.get()
     }

@@ -18,10 +18,12 @@ pub(crate) fn fitted(frontend: &Frontend, taken: Taken, standing: &Standing) -> 
     let of_model = frontend.models(|models| {
         let (name, model) = models.0.get_key_value(model).filter(|(_, model)| model.is_pool())?;
         let pool = model.settings.as_ref()?.pool.as_ref()?;
+        let own = model.settings.as_ref()?;
         let made: BTreeSet<_> = pool.made_sizes().collect();
-        Some((made, model.most(name, standing).ipus, model.rounds_up()))
+        let are_all_known = pool.is_all_made() && !own.use_reconfig_partition;
+        Some((made, are_all_known, model.most(name, standing).ipus, model.rounds_up()))
     });
-    let Some((made, most, rounds_up)) = of_model else { return Ok(taken) };
+    let Some((made, are_all_known, most, rounds_up)) = of_model else { return Ok(taken) };
     if taken.resolved.shape != Shape::default() {
         return Err(format!(
             "vipu: {model} has a pool of partitions, whose shapes are as they are: leave out the options for the shape \
@@ -33,6 +35,9 @@ pub(crate) fn fitted(frontend: &Frontend, taken: Taken, standing: &Standing) -> 
         let ledger = frontend.ledger();
         (ledger.pool_sizes(model), ledger.pool_serves(model, size))
     };
+    if seen.is_empty() && !are_all_known {
+        return Ok(taken);
+    }
     let sizes: BTreeSet<_> = made.into_iter().chain(seen).filter(|size| size.get() <= most).collect();
     if sizes.is_empty() || sizes.contains(&size) || is_served {
         return Ok(taken);

@@ -73,7 +73,11 @@ fn site() -> (Frontend, Notes) {
         reconcile_interval: std::time::Duration::from_secs(30),
         largest: 64,
         is_pool: false,
-        idle: ledger::IdleRules { keep: std::time::Duration::from_secs(600), ..Default::default() },
+        idle: ledger::IdleRules {
+            keep: std::time::Duration::from_secs(600),
+            keep_for: ledger::KeepIdleFor::AnyJob,
+            ..Default::default()
+        },
         trouble: None,
     };
     frontend.tell_models(vec![

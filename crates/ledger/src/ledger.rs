@@ -158,6 +158,7 @@ impl Ledger {
             Event::CreateStarted(id) => self.answer(now, &id, Signal::CreateStarted, &mut todo),
             Event::Up(id) => self.answer(now, &id, Signal::Up, &mut todo),
             Event::CreateFailed { partition: id, reason } => {
+                self.put_aside(now, &id);
                 let is_away = self.is_away(&id);
                 if !is_away {
                     self.note_failure(now, &id);
@@ -177,13 +178,17 @@ impl Ledger {
                 self.answer(now, &id, Signal::NodesDone(after), &mut todo);
             }
             Event::NodesUnknown(id) => {
+                self.put_aside(now, &id);
                 self.answer(now, &id, Signal::NodesDone(AfterRun::Removal), &mut todo);
             }
             Event::Idle(id) => {
                 self.answer(now, &id, Signal::Idle, &mut todo);
                 self.trim_idle(now, &id, &mut todo);
             }
-            Event::NotIdle(id) => self.answer(now, &id, Signal::NotIdle, &mut todo),
+            Event::NotIdle(id) => {
+                self.put_aside(now, &id);
+                self.answer(now, &id, Signal::NotIdle, &mut todo);
+            }
             Event::Overdue(id) => self.answer(now, &id, Signal::Overdue, &mut todo),
             Event::Gone(id) => self.answer(now, &id, Signal::Gone, &mut todo),
         }

@@ -70,9 +70,14 @@ impl Ledger {
     /// gets one whose id is also in another pool.
     pub(crate) fn note_pool(&mut self, id: &PodId, mut partitions: Vec<PoolPartition>) {
         let others = || self.pods.iter().filter(|(other, _)| *other != id).map(|(_, pod)| pod);
+        let is_elsewhere = |partition: &PartitionId| {
+            let holder = self.claims.holder(partition);
+            holder.is_some_and(|(_, record)| record.claim.pod() != *id)
+                || others().any(|pod| pod.is_in_pool(partition))
+        };
         for it in &mut partitions {
-            if others().any(|pod| pod.is_in_pool(&it.seen.partition)) {
-                it.seen.fault = Some("another pool has a partition of this name".to_owned());
+            if is_elsewhere(&it.seen.partition) {
+                it.seen.fault = Some("another Pod has a partition of this name".to_owned());
             }
         }
         if let Some(pod) = self.pods.get_mut(id) {
@@ -80,7 +85,8 @@ impl Ledger {
         }
     }
 
-    /// Gives a partition of a pool that could not be given to a job to no job for a while.
+    /// Gives a partition of a pool to no job for a while. It could not be given to a job or be reset, or processes of
+    /// its last job may be left.
     pub(crate) fn put_aside(&mut self, now: Millis, partition: &PartitionId) {
         let Some((_, record)) = self.claims.holder(partition) else { return };
         if let Some(pod) = self.pods.get_mut(&record.claim.pod()) {

@@ -48,6 +48,11 @@ impl Pool {
         self.counts().map(|(size, _)| size)
     }
 
+    /// Whether slurm-vipu makes all partitions.
+    pub fn is_all_made(&self) -> bool {
+        self.counts().count() == self.0.len()
+    }
+
     fn counts(&self) -> impl Iterator<Item = (IpuCount, u32)> {
         self.0.iter().filter_map(|part| match part {
             PoolPart::Made { size, count } => Some((*size, *count)),
@@ -65,6 +70,9 @@ impl ModelPool {
         let new = Self { pool, prefix: prefix.to_owned(), model: model.clone() };
         for (size, count) in new.pool.counts() {
             PartitionId::new(new.id(size, count)).map_err(|why| BadPool(format!("Pool: {why}")))?;
+        }
+        if let Some(name) = new.named().find(|name| name.job(prefix).is_some()) {
+            return Err(BadPool(format!("Pool: {name} is named like the partition of a job")));
         }
         Ok(new)
     }
@@ -201,6 +209,7 @@ mod tests {
     fn a_model_with_a_long_name_makes_no_partitions_for_a_pool() {
         let long = "a-model-with-quite-a-long-name";
         assert!(of_model("16x1000", long).is_err() && of_model("big", long).is_ok());
+        assert!(of_model("slurm_17", "pod64").is_err());
     }
 
     #[test]

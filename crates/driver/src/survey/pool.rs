@@ -2,7 +2,7 @@
 //!
 //! Those that `Pool` gives by size are made here, one after the other. None is ever removed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use tokio::time::{Instant, sleep, timeout};
 use vipu_types::{IpuCount, PartitionId, PodId, Shape};
@@ -15,7 +15,8 @@ use crate::{Controller, CreateRequest, Listing, PartitionState};
 /// Logs the partitions of the pool that no job can get. Returns those that are to be made.
 pub(super) fn missing<C>(id: &PodId, pod: &PodInUse<C>, listing: &Listing) -> Vec<(PartitionId, IpuCount)> {
     let Some(pool) = &pod.settings.pool else { return Vec::new() };
-    let is_listed = |id: &PartitionId| listing.partitions.iter().any(|seen| seen.partition == *id);
+    let listed: HashSet<_> = listing.partitions.iter().map(|seen| &seen.partition).collect();
+    let is_listed = |id: &PartitionId| listed.contains(id);
     let mut unusable: BTreeMap<_, _> = unusable(pod, listing).collect();
     let absent = pool.named().filter(|name| !is_listed(name));
     unusable.extend(absent.map(|name| (name.clone(), "there is none of this name".to_owned())));
@@ -23,31 +24,40 @@ pub(super) fn missing<C>(id: &PodId, pod: &PodInUse<C>, listing: &Listing) -> Ve
     pool.made().filter(|(id, _)| !is_listed(id)).collect()
 }
 
-/// Makes partitions of the pool, one after the other. A call to a controller that refuses one would only delay jobs,
-/// so the first failure ends this. The next survey brings the next try.
+/// Makes partitions of the pool, one after the other, while the configuration `is_in_force`. After a failure those of
+/// smaller sizes are tried, for which there may be room. The next survey brings the next try. Returns whether any was
+/// made.
 pub(super) async fn make_all<C: Controller>(
     id: &PodId,
     pod: &PodInUse<C>,
     missing: Vec<(PartitionId, IpuCount)>,
-) {
+    is_in_force: impl Fn() -> bool,
+) -> bool {
+    let (mut is_any_made, mut failed) = (false, None);
     for (partition, size) in missing {
+        if !is_in_force() {
+            break;
+        }
+        if failed.is_some_and(|failed| size >= failed) {
+            continue;
+        }
         let made = make(pod, &partition, size).await;
-        if !tell_of_create(id, &pod.observed.pool, &partition, size, made) {
-            return;
+        match tell_of_create(id, &pod.observed.pool, &partition, size, made) {
+            true => is_any_made = true,
+            false => failed = Some(size),
         }
     }
+    is_any_made
 }
 
 /// The listed partitions of the pool that no job can get, with the reasons.
 fn unusable<C>(pod: &PodInUse<C>, listing: &Listing) -> impl Iterator<Item = (PartitionId, String)> {
     let of_pool = listing.partitions.iter().filter(|seen| pod.settings.has_in_pool(&seen.partition));
     of_pool.filter_map(|seen| {
-        let in_order = listing.pool.iter().any(|it| it.seen.partition == seen.partition);
         let why = match &seen.fault {
             Some(fault) => fault.clone(),
             None if seen.leaving => "somebody is removing it".to_owned(),
-            None if !in_order => format!("it has {} IPUs, which is no power of two", seen.places.len()),
-            None => return None,
+            None => format!("{}", IpuCount::new(seen.places.len() as u64).err()?),
         };
         Some((seen.partition.clone(), why))
     })

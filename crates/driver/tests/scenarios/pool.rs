@@ -66,6 +66,14 @@ scenarios! {
         remove 1 -> gone 1
         reuse-reset 2 id 1 -> up 1"
 
+    mode_pool_partition_whose_job_an_earlier_slurmctld_began_is_reset_at_its_end "
+        record 1 /ipuof created-in-pool
+        configure pool=slurm*
+        put 1
+        pass 5
+        idle-reset 1 -> idle 1
+        files"
+
     mode_pool_partition_is_not_freed_as_a_foreign_one "
         configure pool=slurm*
         put 1

@@ -95,6 +95,10 @@ fn place(text: &str) -> Result<Place, String> {
 
 /// Whether slurm-vipu can keep this IPU free, and whether it exists.
 fn may_drain_place(model: &ModelState, controller: &ControllerName, place: Place) -> Result<(), String> {
+    if model.facts.is_pool {
+        // The whole partition that has the IPU is drained.
+        return Ok(());
+    }
     if model.facts.placement != Placement::Explicit {
         return Err(format!(
             "{controller} itself chooses the IPUs of partitions (Placement=controller of {}), so that slurm-vipu \

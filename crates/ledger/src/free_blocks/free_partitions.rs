@@ -6,9 +6,12 @@ use vipu_types::IpuCount;
 
 use crate::PoolBlock;
 
-/// The partitions of a pool that are free, in the order of the pool.
+/// The partitions of a pool in its order, and which of them are taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FreePartitions(Vec<(PoolBlock, Range<usize>)>);
+pub(crate) struct FreePartitions {
+    all: Vec<(PoolBlock, Range<usize>)>,
+    taken: Vec<bool>,
+}
 
 impl FreePartitions {
     /// A pool with these IPUs taken.
@@ -16,7 +19,8 @@ impl FreePartitions {
         blocks: impl Iterator<Item = (PoolBlock, Range<usize>)>,
         taken: impl Iterator<Item = usize>,
     ) -> Self {
-        let mut free = Self(blocks.collect());
+        let all: Vec<_> = blocks.collect();
+        let mut free = Self { taken: vec![false; all.len()], all };
         for ipu in taken {
             free.take_ipu(ipu);
         }
@@ -24,35 +28,43 @@ impl FreePartitions {
     }
 
     pub(crate) fn free(&self) -> u32 {
-        self.0.iter().map(|(block, _)| block.size.get()).sum()
+        self.untaken().map(|(block, _)| block.size.get()).sum()
     }
 
     pub(crate) fn largest(&self) -> u32 {
-        self.0.iter().map(|(block, _)| block.size.get()).max().unwrap_or(0)
+        self.untaken().map(|(block, _)| block.size.get()).max().unwrap_or(0)
+    }
+
+    fn untaken(&self) -> impl Iterator<Item = &(PoolBlock, Range<usize>)> {
+        self.all.iter().zip(&self.taken).filter(|(_, is_taken)| !**is_taken).map(|(partition, _)| partition)
     }
 
     /// Whether this IPU is free.
     pub(crate) fn has(&self, ipu: usize) -> bool {
-        self.0.iter().any(|(_, ipus)| ipus.contains(&ipu))
+        self.taken.get(self.number(ipu)).is_some_and(|is_taken| !is_taken)
+    }
+
+    /// The number of the partition with this IPU. The partitions follow each other without a gap.
+    fn number(&self, ipu: usize) -> usize {
+        self.all.partition_point(|(_, ipus)| ipus.end <= ipu)
     }
 
     /// The first IPU of the smallest partition that serves a job of this size.
     pub(crate) fn first_for(&self, size: IpuCount) -> Option<usize> {
-        let serving = self.0.iter().filter(|(block, _)| block.serves(size));
+        let serving = self.untaken().filter(|(block, _)| block.serves(size));
         Some(serving.min_by_key(|(block, _)| block.size)?.1.start)
     }
 
     /// Takes the smallest partition that serves a job of this size.
     pub(crate) fn take(&mut self, size: IpuCount, taken: &mut impl FnMut(Range<usize>)) {
-        if let Some(first) = self.first_for(size) {
-            self.0.extract_if(.., |(_, ipus)| ipus.start == first).for_each(|(_, ipus)| taken(ipus));
-        }
+        let Some(first) = self.first_for(size) else { return };
+        self.take_ipu(first);
+        taken(self.all[self.number(first)].1.clone());
     }
 
     /// Takes the partition with this IPU, and returns whether it was free.
     pub(crate) fn take_ipu(&mut self, ipu: usize) -> bool {
-        let before = self.0.len();
-        self.0.retain(|(_, ipus)| !ipus.contains(&ipu));
-        self.0.len() < before
+        let number = self.number(ipu);
+        self.taken.get_mut(number).is_some_and(|is_taken| !std::mem::replace(is_taken, true))
     }
 }

@@ -12,8 +12,9 @@ use super::{Contact, Hardware, Listed, Pod};
 use crate::ipu_holders::IpuHolder;
 use crate::{Layout, Millis, PoolBlock, PoolPartition, SeenPartition};
 
-/// The time in milliseconds for which a partition that could not be given to a job is given to no other.
-const PUT_ASIDE: u64 = 60_000;
+/// The time in milliseconds for which a partition with a fault is given to no job. The driver waits as long for calls
+/// that were not answered.
+const PUT_ASIDE: u64 = 600_000;
 
 /// The partitions of a pool.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +23,7 @@ pub(crate) struct PodPool {
     partitions: Vec<(PoolPartition, Range<usize>)>,
     /// Those of a listing that has just arrived.
     news: Vec<PoolPartition>,
-    /// The partitions that could not be given to a job, with the time of the failure.
+    /// The partitions that are given to no job for a while, with the time of the fault.
     put_aside: HashMap<PartitionId, Millis>,
 }
 

@@ -109,6 +109,10 @@ fn mode_pool_gives_a_partition_to_one_job_after_the_other() {
     plays(&mut scripted, "nodes-done", "idle-reset p16");
     plays(&mut scripted, "not-idle", "remove p16");
     plays(&mut scripted, "gone", "complete p16, kick, survey pod64");
+    let full = "vipu: 16 IPUs of pod64 needed, no such partition of the pool is free";
+    assert_eq!(asks(&scripted, "pod64", 16), full);
+    scripted.now.0 += 600_000;
+    lists(&mut scripted, &[("p16", 0, 16, false)], &[]);
     assert_eq!(asks(&scripted, "pod64", 16), "fits");
 }
 
@@ -125,7 +129,7 @@ fn mode_pool_puts_a_partition_aside_that_could_not_be_given() {
     scripted.tell(Event::Gone(partition));
     assert_eq!(begins(&mut scripted, 8, 16), Some("q16".into()));
     assert_eq!(begins(&mut scripted, 9, 16), None);
-    scripted.now.0 += 60_000;
+    scripted.now.0 += 600_000;
     lists(&mut scripted, &[("p16", 0, 16, false), ("q16", 16, 16, false)], &[]);
     assert_eq!(begins(&mut scripted, 9, 16), Some("p16".into()));
 }
