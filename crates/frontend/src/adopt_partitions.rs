@@ -1,12 +1,15 @@
 //! Partitions of an earlier slurmctld in the journal: each finds its run, stays a while, or is removed.
 
-use ledger::{AdoptedAs, Event, RecordedPartition, RecordedStage};
+use ledger::{AdoptedAs, Event, RecordedPartition, RecordedStage, Seconds};
 use tracing::{info, warn};
 
 use crate::frontend::Frontend;
 use crate::jobs_before::JobsBefore;
 use crate::models::Models;
 use crate::sync::lock;
+
+/// The time in seconds for which a partition of a pool is given to no job, if processes of its job may be left.
+const FOR_PROCESSES: i64 = 86_400;
 
 /// Takes over the partitions of the journal, after Slurm's jobs were taken over. A partition without a run is
 /// removed.
@@ -26,12 +29,30 @@ pub fn take_over(frontend: &Frontend, records: impl IntoIterator<Item = Recorded
         } else if frontend.models(|models| is_waited_for(models, &frontend.jobs_before, &record)) {
             info!("partition {}: {} still waits for it", claim.partition, claim.run);
             frontend.prepare(claim);
+        } else if may_have_processes(frontend, &record) {
+            let until = Seconds(frontend.outside().unix_time().0.saturating_add(FOR_PROCESSES));
+            warn!(
+                "partition {} of a pool: {} began on it, and Slurm's saved state has the job in line. Processes of the job may \
+                 be left, so no job gets the partition for a day, unless `svipu partition free {}` says that there are none",
+                claim.partition, claim.run, claim.partition
+            );
+            frontend.tell(Event::Adopt(claim, AdoptedAs::Kept(until)));
         } else {
             say_why_it_goes(&frontend.jobs_before, &record);
             frontend.tell(Event::Orphan(claim));
         }
     }
     frontend.jobs_before.forget();
+}
+
+/// Whether processes of a run may be left on a partition of a pool. Slurm saved its state before the run began, and
+/// does not know of it. Another partition would be removed, which cuts the processes off.
+fn may_have_processes(frontend: &Frontend, record: &RecordedPartition) -> bool {
+    let RecordedPartition { claim, stage, .. } = record;
+    *stage == RecordedStage::Wanted
+        && claim.run.has_begun()
+        && frontend.ledger().is_pool(&claim.model)
+        && frontend.jobs_before.has_waiting(claim.run.job)
 }
 
 /// Whether the partition was made for a job that still waits for it.
