@@ -18,7 +18,7 @@ pub fn take_over(frontend: &Frontend, records: impl IntoIterator<Item = Recorded
         let claim = frontend.jobs_before.complete(&record.claim);
         let holder = frontend.ledger().holder(&claim.partition).map(|holder| holder.run);
         if let Some(at) = record.launched.filter(|_| holder == Some(claim.run)) {
-            lock(&frontend.launched_before).insert(claim.partition.clone(), at);
+            lock(&frontend.launched_before).insert((claim.partition.clone(), claim.run.job), at);
         }
         if holder.is_some() {
             continue;

@@ -40,8 +40,9 @@ pub struct Frontend {
     pub(crate) victims: BetweenCallbacks<u32, Vec<u32>>,
     /// The work that follows if the stock selector finds nodes, kept from before its test until after it.
     pub(crate) on_nodes: BetweenCallbacks<u32, OnNodes>,
-    /// Launch times of batch scripts that an earlier slurmctld launched, from the journal, by partition.
-    pub(crate) launched_before: Mutex<HashMap<PartitionId, Seconds>>,
+    /// Launch times of batch scripts that an earlier slurmctld launched, from the journal, by partition
+    /// and job: another job may get a partition of a pool.
+    pub(crate) launched_before: Mutex<HashMap<(PartitionId, u32), Seconds>>,
     /// The partitions whose lines in sacct will end as failed.
     pub(crate) failed_partitions: Mutex<HashSet<PartitionId>>,
     /// The nodes on which jobs are expected whose partitions are made first.
