@@ -43,7 +43,8 @@ pub trait Controller: Sized + 'static {
     /// Notes that a partition stays idle after its job, and how long it took to make it idle.
     fn stays_idle(&self, _partition: &PartitionId, _took: Duration) {}
 
-    /// Notes that a job has an idle partition now: the run that had it before, as far as is known, and how long the change took.
+    /// Notes that a job has an idle partition now: the run that had it before, as far as is known, and how long
+    /// the change took.
     fn reused(&self, _partition: &PartitionId, _before: Option<JobRun>, _took: Duration) {}
 
     /// All IPUs and partitions that concern partitions with these settings.

@@ -136,20 +136,20 @@ fn keep_pool<W: Environment>(
     };
     let mut missing = pool::missing(id, pod, listing);
     missing.retain(|(partition, _)| !is_of_a_run(partition));
-    if missing.is_empty() || pod.observed.pool.is_being_made.replace(true) {
+    let mut maker = pod.observed.pool.maker.borrow_mut();
+    if missing.is_empty() || maker.as_ref().is_some_and(|maker| !maker.is_finished()) {
         return;
     }
     let (shared, id, pod) = (Rc::clone(shared), id.clone(), Rc::clone(pod));
-    spawn_local(async move {
+    *maker = Some(AbortOnDropHandle::new(spawn_local(async move {
         // The slurmctld in charge makes them. One that is not makes no partition for a job either.
         let is_in_force = || shared.configured(&id).is_some_and(|now| Rc::ptr_eq(&now, &pod));
         let is_any_made =
             shared.confirm().await.is_ok() && pool::make_all(&id, &pod, missing, is_in_force).await;
-        pod.observed.pool.is_being_made.set(false);
         if is_any_made {
             shared.survey(&id);
         }
-    });
+    })));
 }
 
 /// Asks for the fault of each unusable partition of ours, because a listing does not give it. Returns false

@@ -17,8 +17,8 @@ pub(crate) fn fitted(frontend: &Frontend, taken: Taken, standing: &Standing) -> 
     let model = &taken.resolved.model;
     let of_model = frontend.models(|models| {
         let (name, model) = models.0.get_key_value(model).filter(|(_, model)| model.is_pool())?;
-        let pool = model.settings.as_ref()?.pool.as_ref()?;
         let own = model.settings.as_ref()?;
+        let pool = own.pool.as_ref()?;
         let made: BTreeSet<_> = pool.made_sizes().collect();
         let are_all_known = pool.is_all_made() && !own.use_reconfig_partition;
         Some((made, are_all_known, model.most(name, standing).ipus, model.rounds_up()))

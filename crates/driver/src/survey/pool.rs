@@ -89,15 +89,15 @@ fn tell_of_create(
     match made {
         Ok(()) => {
             tracing::info!("{id}: partition {partition} of {size} IPUs is made for the pool");
-            observed.unmade.take();
+            observed.unmade.borrow_mut().remove(partition);
             true
         }
         Err(why) => {
-            if *observed.unmade.borrow() != why {
+            let before = observed.unmade.borrow_mut().insert(partition.clone(), why.clone());
+            if before.as_ref() != Some(&why) {
                 tracing::error!(
                     "{id}: partition {partition} of the pool is not made yet: {why}; trying again"
                 );
-                observed.unmade.replace(why);
             }
             false
         }
