@@ -67,6 +67,13 @@ pub(crate) fn runs(cluster: &Cluster, job: JobId) -> Result<()> {
     cluster.await_job(job, "to run", LIMIT, |job| job.state == "RUNNING").map(drop)
 }
 
+/// Lets one job end while there is no slurmctld.
+pub(crate) fn ends_without_slurmctld(cluster: &Cluster, job: JobId) -> Result<()> {
+    cluster.stop_slurmctld()?;
+    std::fs::write(cluster.layout().jobs().join(format!("go-{job}")), "")?;
+    cluster.start_slurmctld()
+}
+
 pub(crate) fn is_pending_after(job: &JobView, restarts: u16) -> bool {
     job.state == "PENDING" && job.restarts == restarts
 }

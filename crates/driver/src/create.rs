@@ -16,7 +16,7 @@ use ledger::{Claim, Event};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use vipu_types::JobRun;
+use vipu_types::{JobRun, PartitionId};
 
 use crate::call_failure::Counts;
 use crate::create_deadline::{self, CreateDeadline, Stop};
@@ -96,11 +96,11 @@ pub(crate) async fn create<W: Environment>(
         Err(why) => return failed(why),
     };
     if tracked.owner.get() == PartitionOwner::Unknown {
-        let in_pool = pod.settings.has_in_pool(&partition);
-        tracked.in_pool.set(in_pool);
-        tracked.owner.set(if in_pool { PartitionOwner::Ours } else { PartitionOwner::Others });
+        let stays = pod.settings.stays(&partition);
+        tracked.stays.set(stays);
+        tracked.owner.set(if stays { PartitionOwner::Ours } else { PartitionOwner::Others });
     }
-    if matches!(start, Start::Reuse { before: None, .. }) && !tracked.in_pool.get() {
+    if matches!(start, Start::Reuse { before: None, .. }) && !tracked.stays.get() {
         let reason = format!("partition {partition} is not in the pool any more");
         return Event::CreatePutOff { partition, reason };
     }
@@ -272,7 +272,7 @@ impl<W: Environment> Create<'_, W> {
         }
         failpoints::hold!("active");
         self.trouble = "the controller has not given its IPUoF configuration".into();
-        let config = self.deadline.hold(self.pod.controller.ipuof_config(&self.claim.partition)).await??;
+        let config = self.deadline.hold(self.pod.controller.ipuof_config(self.on_controller())).await??;
         // The controller has done its part. A file system that hangs must not hold up other creates.
         self.slot = None;
         match self.pod.settings.ipuof_dir.clone() {
@@ -293,7 +293,7 @@ impl<W: Environment> Create<'_, W> {
         }
         match state {
             PartitionState::Pending | PartitionState::Active | PartitionState::Resetting => return Ok(true),
-            _ if self.tracked.in_pool.get() => {
+            _ if self.tracked.stays.get() => {
                 return Err(self.not_given(&format!("it is {state:?}")).into());
             }
             PartitionState::Absent => {}
@@ -338,7 +338,13 @@ impl<W: Environment> Create<'_, W> {
     }
 
     async fn status(&self) -> Result<PartitionState, Setback> {
-        Ok(self.deadline.hold(self.pod.status(&self.claim.partition)).await??)
+        Ok(self.deadline.hold(self.pod.status(self.on_controller())).await??)
+    }
+
+    /// The partition on the controller.
+    fn on_controller(&self) -> &PartitionId {
+        let shared = self.pod.settings.shared.as_ref().filter(|_| self.tracked.stays.get());
+        shared.unwrap_or(&self.claim.partition)
     }
 
     fn again(&self, words: &str) -> Setback {

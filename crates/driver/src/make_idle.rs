@@ -39,7 +39,7 @@ pub(crate) async fn make_idle<W: Environment>(
             true
         }
         Err(why) => {
-            let what = if tracked.in_pool.get() {
+            let what = if tracked.stays.get() {
                 "is out of use for a while"
             } else {
                 "is removed and does not stay idle"
@@ -56,7 +56,7 @@ async fn made_idle<W: Environment>(
     claim: &Claim,
     reset: bool,
 ) -> Result<Rc<PodInUse<W::Controller>>, String> {
-    if tracked.before.is_some() && !tracked.in_pool.get() {
+    if tracked.before.is_some() && !tracked.stays.get() {
         return Err("an earlier slurmctld has made it".into());
     }
     if !tracked.is_reusable() {

@@ -13,7 +13,7 @@ use vipu_types::{ControllerName, PartitionId};
 use crate::observed_pool::ObservedPool;
 use crate::refusing_controller::Refusals;
 use crate::shown_as_removed::ShownAsRemoved;
-use crate::{CallError, Controller, Listing, ModelSettings, PartitionState, PodSetup};
+use crate::{CallError, Controller, Failure, Listing, ModelSettings, PartitionState, PodSetup};
 
 /// A Pod in use. A task keeps the Pod with which it began. A new configuration makes new Pods.
 pub(crate) struct PodInUse<C> {
@@ -135,7 +135,36 @@ impl<C: Controller> PodInUse<C> {
     /// One of `ours` that is missing from the listing does not count as gone.
     pub async fn survey(&self, ours: impl Fn(&PartitionId) -> bool) -> Result<Listing, CallError> {
         let mut listing = self.controller.survey(&self.settings).await?;
-        self.observed.shown_as_removed.judge_all(&self.controller.name(), &mut listing, ours);
-        Ok(listing)
+        self.observed.shown_as_removed.judge_all(&self.controller.name(), &mut listing, &ours);
+        match &self.settings.shared {
+            Some(shared) => self.in_shared(shared, listing, &ours),
+            None => Ok(listing),
+        }
+    }
+
+    /// The listing for jobs that share a partition: its IPUs are all that there are.
+    fn in_shared(
+        &self,
+        shared: &PartitionId,
+        listing: Listing,
+        ours: &impl Fn(&PartitionId) -> bool,
+    ) -> Result<Listing, CallError> {
+        let (shared_one, mut others): (Vec<_>, Vec<_>) =
+            listing.partitions.into_iter().partition(|seen| seen.partition == *shared);
+        let (ipus, fault) = match shared_one.into_iter().next() {
+            None => (0, Some("there is none of this name".to_owned())),
+            Some(seen) if seen.leaving => (0, Some("somebody is removing it".to_owned())),
+            Some(seen) => (seen.places.len(), seen.fault),
+        };
+        if let Some(fault) = fault {
+            let cause = format!("partition {shared}, which all jobs share: {fault}");
+            let message = format!("controller {}: {cause}", self.controller.name());
+            return Err(CallError { failure: Failure::Refused, message, cause });
+        }
+        // Those of jobs from before the mode. Their IPUs are others.
+        others.retain(|seen| ours(&seen.partition));
+        others.iter_mut().for_each(|seen| seen.places.clear());
+        let ipus = u32::try_from(ipus).unwrap_or(u32::MAX);
+        Ok(Listing { ipus, faulty: 0, partitions: others, pool: Vec::new() })
     }
 }

@@ -35,7 +35,7 @@ const STILL_ACTIVE: Duration = Duration::from_secs(2);
 const LATE_CALL: Duration = Duration::from_secs(600);
 
 /// Removes the partition of `claim` and its files when its turn comes. Returns when both are gone. A
-/// partition of others or of a pool stays.
+/// partition of others, of a pool, or shared by all jobs stays.
 pub(crate) async fn remove<W: Environment>(shared: Rc<SharedState<W>>, tracked: Rc<Tracked>, claim: Claim) {
     let _turn = tracked.turn.lock().await;
     let began = Instant::now();
@@ -49,7 +49,7 @@ pub(crate) async fn remove<W: Environment>(shared: Rc<SharedState<W>>, tracked: 
             return;
         }
     }
-    if !tracked.in_pool.get() {
+    if !tracked.stays.get() {
         shared.note(Entry::Remove { claim: claim.clone() }, claim).await;
         let pod = insist(claim, async || {
             let pod = shared.pod(&tracked.at_home(claim))?;
@@ -71,7 +71,7 @@ pub(crate) async fn remove<W: Environment>(shared: Rc<SharedState<W>>, tracked: 
         }
         tracked.owner.set(PartitionOwner::Unknown);
     }
-    let what = if tracked.in_pool.get() { "goes back into the pool" } else { "removed" };
+    let what = if tracked.stays.get() { "is given back" } else { "removed" };
     tracing::info!("{run}: partition {partition} {what} in {:.3} s", began.elapsed().as_secs_f64());
 }
 

@@ -18,9 +18,7 @@ pub(crate) async fn bind<W: Environment>(shared: Rc<SharedState<W>>, tracked: Rc
         return;
     }
     let ipuof_dir = tracked.directory.borrow().as_deref().map(Path::to_path_buf);
-    shared
-        .note(Entry::Create { claim: claim.clone(), ipuof_dir, in_pool: tracked.in_pool.get() }, &claim)
-        .await;
+    shared.note(Entry::Create { claim: claim.clone(), ipuof_dir, stays: tracked.stays.get() }, &claim).await;
     if tracked.unanswered.get() == 0 {
         shared.note(Entry::Created(claim.partition.clone()), &claim).await;
     }

@@ -22,6 +22,8 @@ pub struct ModelSettings {
     pub domain_size: IpuCount,
     /// The partitions of the pool, if the model has one (Pool).
     pub pool: Option<ModelPool>,
+    /// The partition that all jobs share, if they do (SharedPartition).
+    pub shared: Option<PartitionId>,
     /// Whether partitions are removed by force (ForceDeletePartition).
     pub force_remove: bool,
     /// Whether partitions are made reconfigurable (UseReconfigPartition).
@@ -39,6 +41,11 @@ pub struct ModelSettings {
 }
 
 impl ModelSettings {
+    /// Whether the partition of a job with this id exists before the job, and stays after it.
+    pub fn stays(&self, id: &PartitionId) -> bool {
+        self.shared.is_some() || self.has_in_pool(id)
+    }
+
     /// Whether a partition of this id is one of the pool.
     pub fn has_in_pool(&self, id: &PartitionId) -> bool {
         self.pool.as_ref().is_some_and(|pool| pool.has(id))

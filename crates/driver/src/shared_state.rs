@@ -39,10 +39,10 @@ impl<W: Environment> SharedState<W> {
             let before = Some(record.claim.clone());
             let tracked = Tracked { before, ..Tracked::new(PartitionOwner::Ours) };
             tracked.home.replace(Some(record.claim.pod()));
-            tracked.in_pool.set(record.in_pool);
+            tracked.stays.set(record.stays);
             tracked.directory.replace(record.ipuof_dir.map(Into::into));
             // No create call is sent for a partition of a pool.
-            if matches!(record.stage, Stage::Creating | Stage::GivenUp) && !record.in_pool {
+            if matches!(record.stage, Stage::Creating | Stage::GivenUp) && !record.stays {
                 tracked.unanswered.set(NOBODY_COUNTED);
             }
             tracked.unanswered_change.set(matches!(record.stage, Stage::Removing | Stage::GivenUp));

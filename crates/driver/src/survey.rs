@@ -181,8 +181,11 @@ async fn add_what_is_not_shown<W: Environment>(
 ) -> bool {
     let mut answers = true;
     let shown: HashSet<_> = listing.partitions.iter().map(|seen| seen.partition.clone()).collect();
+    let is_in_shared = |partition: &PartitionId| {
+        pod.settings.shared.is_some() && shared.known(partition).is_some_and(|known| known.stays.get())
+    };
     for partition in shared.partitions_of_ours(id).into_iter().filter(|ours| !shown.contains(ours)) {
-        if answers {
+        if answers && !is_in_shared(&partition) {
             match pod.status(&partition).await {
                 Ok(PartitionState::Absent | PartitionState::Removed) => continue,
                 Err(error) if error.failure.is_silence() => answers = false,

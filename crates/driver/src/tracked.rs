@@ -42,8 +42,8 @@ pub(crate) struct Tracked {
     pub unanswered: Cell<u32>,
     /// A remove or reset call was never answered. It may still take effect, however late.
     pub unanswered_change: Cell<bool>,
-    /// The partition is of a pool. It is never made for a run, and never removed.
-    pub in_pool: Cell<bool>,
+    /// The partition is of a pool, or shared by all jobs. It is never made for a run, and never removed.
+    pub stays: Cell<bool>,
     /// The journal may have an entry of the partition.
     pub recorded: Cell<bool>,
     /// The partition certainly has no files: none were written, or all were taken back.
@@ -65,7 +65,7 @@ impl Tracked {
             owner: Cell::new(owner),
             unanswered: Cell::new(0),
             unanswered_change: Cell::new(false),
-            in_pool: Cell::new(false),
+            stays: Cell::new(false),
             recorded: Cell::new(owner != PartitionOwner::Unknown),
             fileless: Cell::new(false),
             home: RefCell::default(),
@@ -91,7 +91,7 @@ impl Tracked {
     /// an earlier slurmctld.
     pub fn is_reusable(&self) -> bool {
         self.owner.get() == PartitionOwner::Ours
-            && (self.before.is_none() || self.in_pool.get())
+            && (self.before.is_none() || self.stays.get())
             && self.unanswered.get() == 0
             && !self.unanswered_change.get()
     }
@@ -100,7 +100,7 @@ impl Tracked {
     /// made a different one.
     pub fn is_spent(&self, claim: &Claim) -> bool {
         let is_late = matches!(self.owner.get(), PartitionOwner::Late(_)) || self.unanswered_change.get();
-        is_late || (!self.in_pool.get() && self.has_other_claim_before(claim))
+        is_late || (!self.stays.get() && self.has_other_claim_before(claim))
     }
 
     fn has_other_claim_before(&self, claim: &Claim) -> bool {

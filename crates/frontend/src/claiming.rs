@@ -39,8 +39,10 @@ pub(crate) fn give(
         of_its_own(frontend, job, run, nodes, &wanted)
     };
     let Chosen { partition, controller, size, gcds, ipus } = chosen?;
+    let shared = frontend.models(|models| models.shared_partition(&wanted.model));
+    let of_controller = Some(controller.clone());
     let grant =
-        Grant { partition, model: wanted.model, size, gcds, controller: Some(controller.clone()), delivery };
+        Grant { partition, model: wanted.model, size, gcds, controller: of_controller, delivery, shared };
     let claim = Claim { ipus, ..claim(job, run, &grant, controller) };
     Some((grant, claim))
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use ledger::{Action, Claim, Ending, Event, LicenseReservations, Millis, ModelFacts, Seconds};
+use ledger::{Action, Claim, Ending, Event, LicenseReservations, Millis, ModelFacts, Seconds, WholeTimes};
 use tracing::error;
 use vipu_types::{JobRun, ModelName, PartitionId};
 
@@ -20,6 +20,7 @@ use crate::slurm::Job;
 use crate::slurm_partition_ipus::Found;
 use crate::status::seen_jobs::SeenJobs;
 use crate::sync::{Mutex, lock};
+use crate::whole_times::KnownTimes;
 
 /// The time for which a job is not tried again after its job_begin failed, in milliseconds.
 const AFTER_A_PANIC: u64 = 10_000;
@@ -59,6 +60,8 @@ pub struct Frontend {
     pub(crate) entered_ipus: EnteredIpus,
     /// The reservations of licences at the host thread's last look.
     license_reservations: Mutex<Arc<BTreeMap<ModelName, LicenseReservations>>>,
+    /// The times in which only the largest jobs run.
+    whole_times: KnownTimes,
 }
 
 impl Frontend {
@@ -84,6 +87,7 @@ impl Frontend {
             seen_jobs: SeenJobs::default(),
             entered_ipus: EnteredIpus::default(),
             license_reservations: Mutex::default(),
+            whole_times: KnownTimes::default(),
         }
     }
 
@@ -241,6 +245,11 @@ impl Frontend {
         *lock(&self.license_reservations) = Arc::new(all);
     }
 
+    /// The times of models in which only the largest jobs run.
+    pub(crate) fn whole_times(&self) -> Arc<BTreeMap<ModelName, WholeTimes>> {
+        self.models(|models| self.whole_times.of_models(models, &*self.outside))
+    }
+
     /// Notes that Slurm has read its configuration anew. `scheduling_interval` is the time between two looks
     /// at a waiting job, in seconds. Nodes may have other numbers.
     pub fn slurm_was_configured(&self, scheduling_interval: i64) {
@@ -258,6 +267,7 @@ impl Frontend {
     /// on.
     pub fn set_models(&self, models: Models) {
         *self.models.write().unwrap_or_else(PoisonError::into_inner) = models;
+        self.whole_times.forget();
         let jobs: Vec<u32> = self.ledger().preparations().map(|it| it.claim.run.job).collect();
         for job in jobs {
             self.tell(Event::Forgo { job, in_vain: false });

@@ -41,6 +41,7 @@ mod steering;
 mod submission;
 mod sync;
 mod waiting_job;
+mod whole_times;
 
 pub use adopt_jobs::adopt;
 pub use adopt_partitions::take_over;

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use ledger::{IdleRules, KeepIdleFor, ModelFacts, Placement, ReuseReset};
 use vipu_conf::{Accounting, AuditLevel, AuditTo, Mode, OnPartitionError, Settings, SizePolicy};
-use vipu_types::{ControllerName, Delivery, IpuCount, ModelName};
+use vipu_types::{ControllerName, Delivery, IpuCount, ModelName, PartitionId};
 
-use crate::request::Resolved;
+use crate::request::{Resolved, size_below};
 
 /// One model, with its settings in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +50,17 @@ impl Model {
         self.settings.as_ref().is_some_and(|own| own.mode == Mode::Pool)
     }
 
+    /// The size of all its partitions, if each job gets a whole Pod.
+    pub(crate) fn only_size(&self) -> Option<IpuCount> {
+        let is_whole = self.settings.as_ref().is_some_and(|own| own.mode == Mode::Whole);
+        self.whole().filter(|_| is_whole)
+    }
+
+    /// The largest size of a partition. None if no job can have a partition.
+    pub(crate) fn whole(&self) -> Option<IpuCount> {
+        IpuCount::new(size_below(self.largest)).ok()
+    }
+
     /// Whether a number of IPUs between two partition sizes is rounded up.
     pub(crate) fn rounds_up(&self) -> bool {
         self.settings.as_ref().is_some_and(|own| own.size_policy == SizePolicy::RoundUp)
@@ -66,7 +77,11 @@ impl Model {
         ModelFacts {
             model: name.clone(),
             controllers: self.controllers().to_vec(),
-            domain_size: self.settings.as_ref().map_or(IpuCount::ONE, |own| own.link_domain_size),
+            // Of a partition that all jobs share, any IPUs are as good as others.
+            domain_size: match self.settings.as_ref().filter(|own| own.shared_partition.is_none()) {
+                Some(own) => own.link_domain_size,
+                None => IpuCount::ONE,
+            },
             prefix: self.settings.as_ref().map(|own| own.partition_prefix.clone()).unwrap_or_default(),
             placement: match self.settings.as_ref().map(|own| own.placement) {
                 Some(vipu_conf::Placement::Explicit) => Placement::Explicit,
@@ -114,6 +129,9 @@ impl Models {
     /// settings.
     pub(crate) fn gcds(&self, nodes: u32, wanted: &Resolved) -> Option<u32> {
         let settings = self.settings(&wanted.model)?;
+        if settings.shared_partition.is_some() {
+            return Some(1);
+        }
         let shape = wanted.shape.by_site(settings.use_reconfig_partition);
         Some(shape.settled(wanted.size, settings.link_domain_size, nodes).gcds)
     }
@@ -121,6 +139,11 @@ impl Models {
     /// The controller that is tried first. None if the model has no settings.
     pub fn first_controller(&self, model: &ModelName) -> Option<ControllerName> {
         self.0.get(model)?.controllers().first().cloned()
+    }
+
+    /// The partition that all jobs of a model share, if they do.
+    pub(crate) fn shared_partition(&self, model: &ModelName) -> Option<PartitionId> {
+        self.settings(model)?.shared_partition.clone()
     }
 
     /// The directory for the IPUoF files of a model, if it has one.

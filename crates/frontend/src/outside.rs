@@ -12,6 +12,10 @@ pub trait Outside: Send + Sync {
     fn unix_time(&self) -> Seconds;
     /// A time as Slurm's commands show it: local, `2026-11-21T12:34:56`.
     fn local_time(&self, at: Seconds) -> String;
+    /// The local time less UTC at this time, in seconds.
+    fn utc_offset(&self, _at: Seconds) -> i64 {
+        0
+    }
     /// Passes each action to its thread, in this order: to the driver, or to the host thread as a
     /// [`HostTask`].
     fn carry_out(&self, actions: Vec<Action>);

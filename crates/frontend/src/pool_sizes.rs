@@ -15,6 +15,14 @@ use crate::request::Taken;
 /// The refusal, in one line for the user.
 pub(crate) fn fitted(frontend: &Frontend, taken: Taken, standing: &Standing) -> Result<Taken, String> {
     let model = &taken.resolved.model;
+    if taken.resolved.shape != Shape::default()
+        && let Some(shared) = frontend.models(|models| models.shared_partition(model))
+    {
+        return Err(format!(
+            "vipu: all jobs of {model} share partition {shared}, whose shape is as it is: leave out the options for the \
+             shape (--ipus and --ipu-model stay)"
+        ));
+    }
     let of_model = frontend.models(|models| {
         let (name, model) = models.0.get_key_value(model).filter(|(_, model)| model.is_pool())?;
         let own = model.settings.as_ref()?;

@@ -97,6 +97,8 @@ enum Fault {
     /// The text of [`crate::limits::Most`].
     #[error("{0}")]
     TooLarge(String),
+    #[error("jobs on {0} get all {1} IPUs of a Pod")]
+    NotWhole(ModelName, IpuCount),
     #[error("there is no model {0}")]
     NoSuchModel(ModelName),
     #[error("which model? {}", match .0 {
@@ -170,7 +172,10 @@ impl fmt::Display for Offer<'_> {
         f.write_str("models: ")?;
         for (i, (name, model)) in models.iter().enumerate() {
             let separator = if i == 0 { "" } else { ", " };
-            write!(f, "{separator}{name} (1, 2, 4 ... {} IPUs)", size_below(model.largest))?;
+            match model.only_size() {
+                Some(size) => write!(f, "{separator}{name} ({size} IPUs)")?,
+                None => write!(f, "{separator}{name} (1, 2, 4 ... {} IPUs)", size_below(model.largest))?,
+            }
         }
         Ok(())
     }
@@ -233,6 +238,10 @@ impl Models {
             Valid { written, requests, needs_model: request.model.is_none() && self.0.len() > 1 }
         };
         let largest = size_below(most.ipus);
+        let only_size = model.only_size();
+        if let Some(whole) = only_size.filter(|whole| model.size_for(asked, most.ipus) != Ok(*whole)) {
+            return Err(self.refusal(Fault::NotWhole(name.clone(), whole), valid(&[whole.get().into()])));
+        }
         let size = model.size_for(asked, most.ipus).map_err(|why| {
             if matches!(why, NotASize::NotPowerOfTwo { .. }) && model.rounds_up() {
                 return self.refusal(Fault::TooLarge(most.to_string()), valid(&[largest]));
@@ -249,7 +258,8 @@ impl Models {
         }
         shape.check(size, model.link_domain()).map_err(|why| self.refusal(why.into(), Valid::NONE))?;
         let resolved = Resolved { model: name.clone(), size, shape };
-        Ok(Taken { asked, resolved, sizes: "1, 2, 4 ... IPUs".to_owned() })
+        let sizes = only_size.map_or_else(|| "1, 2, 4 ... IPUs".to_owned(), |whole| format!("{whole} IPUs"));
+        Ok(Taken { asked, resolved, sizes })
     }
 
     fn choose(
@@ -287,7 +297,8 @@ impl Models {
     fn with_size(&self, count: u64, standing: &Standing) -> impl Iterator<Item = (&ModelName, &Model)> {
         self.0.iter().filter(move |(name, model)| {
             let most = model.most(name, standing).ipus;
-            model.size_for(count, most).is_ok_and(|size| size.get() <= most)
+            let is_offered = |size: IpuCount| model.only_size().is_none_or(|only| only == size);
+            model.size_for(count, most).is_ok_and(|size| size.get() <= most && is_offered(size))
         })
     }
 
@@ -305,19 +316,26 @@ impl Models {
 
 impl Model {
     /// The partition size for this number of IPUs. A number between two sizes gets the larger one, if the
-    /// site rounds up and `most` allows it.
+    /// site rounds up and `most` allows it. Between zero and a whole Pod there is no size, if jobs get whole Pods.
     fn size_for(&self, count: u64, most: u32) -> Result<IpuCount, NotASize> {
-        match IpuCount::new(count) {
-            Err(NotASize::NotPowerOfTwo { above, .. }) if self.rounds_up() && above <= u64::from(most) => {
+        match (IpuCount::new(count), self.only_size()) {
+            (Ok(_) | Err(NotASize::NotPowerOfTwo { .. }), Some(only))
+                if self.rounds_up() && count <= only.get().into() =>
+            {
+                Ok(only)
+            }
+            (Err(NotASize::NotPowerOfTwo { above, .. }), _)
+                if self.rounds_up() && above <= u64::from(most) =>
+            {
                 IpuCount::new(above)
             }
-            as_asked => as_asked,
+            (as_asked, _) => as_asked,
         }
     }
 }
 
 /// The largest partition size not above `limit`.
-fn size_below(limit: u32) -> u64 {
+pub(crate) fn size_below(limit: u32) -> u64 {
     limit.checked_ilog2().map_or(0, |log| 1 << log)
 }
 

@@ -1,5 +1,9 @@
 //! Resolved requests, and the texts of refusals.
 
+use std::path::Path;
+
+use vipu_conf::Settings;
+
 use super::*;
 
 fn models(limits: &[(&str, u32)]) -> Models {
@@ -26,7 +30,7 @@ fn answer_to(models: &Models, request: &Request) -> String {
 /// The answer of pod64 with these lines in its file: the list and the notice, or the refusal.
 fn with_conf(lines: &str, request: &Request) -> (String, Option<String>) {
     let file = format!("ApiHost=x IpuofDir=/x {lines}");
-    let settings = vipu_conf::Settings::parse(&file, std::path::Path::new("vipu.conf")).unwrap();
+    let settings = Settings::parse(&file, Path::new("vipu.conf")).unwrap();
     let largest = settings.max_ipus_per_job.min(64);
     let model = Model { largest, settings: Some(settings) };
     let models = Models([(ModelName::new("pod64").unwrap(), model)].into());
@@ -227,4 +231,37 @@ fn only_impossible_requests_are_refused_for_good() {
     {
         assert_eq!(one.find(&asks(asked, &[])).unwrap_err().is_for_good(), for_good, "{asked}");
     }
+}
+
+#[test]
+fn a_model_that_gives_whole_pods_has_one_size() {
+    let refusal =
+        "vipu: jobs on pod64 get all 64 IPUs of a Pod; valid: --gres=vipu:pod64:64; models: pod64 (64 IPUs)";
+    for (asked, told) in [
+        ("vipu:pod64:64", "vipu:pod64:64"),
+        ("vipu:64", "vipu:pod64:64"),
+        ("vipu:16", refusal),
+        ("vipu", refusal),
+        ("vipu:3", refusal),
+        ("vipu:128", refusal),
+    ] {
+        assert_eq!(with_conf("Mode=whole", &asks(asked, &[])), (told.to_owned(), None), "{asked}");
+    }
+    let rounded = "vipu: 16 IPUs are rounded up to 64, as partitions have 64 IPUs";
+    assert_eq!(
+        with_conf("Mode=whole SizePolicy=round-up", &asks("vipu:16", &[])),
+        ("vipu:pod64:64".into(), Some(rounded.into()))
+    );
+    let small = asks("vipu:0", &[]);
+    assert_eq!(with_conf("Mode=whole SizePolicy=round-up", &small).0, refusal);
+}
+
+#[test]
+fn a_number_alone_means_the_model_that_has_this_size() {
+    let whole = Settings::parse("ApiHost=x IpuofDir=/x Mode=whole", Path::new("vipu.conf")).unwrap();
+    let Models(mut two) = models(&[("pod16", 16)]);
+    two.insert(ModelName::new("pod64").unwrap(), Model { largest: 64, settings: Some(whole) });
+    let two = Models(two);
+    assert_eq!(answer(&two, "vipu:8"), "vipu:pod16:8");
+    assert_eq!(answer(&two, "vipu:64"), "vipu:pod64:64");
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ledger::{Candidate, Jobs, Ledger, LicenseReservations, Rank, Seconds, Wait, Wish};
+use ledger::{Candidate, Jobs, Ledger, LicenseReservations, Rank, Seconds, Wait, WholeTimes, Wish};
 use vipu_types::ModelName;
 
 use crate::accounting;
@@ -288,6 +288,7 @@ pub(crate) struct InSlurm<J> {
     now: Seconds,
     patience: i64,
     license_reservations: Arc<BTreeMap<ModelName, LicenseReservations>>,
+    whole_times: Arc<BTreeMap<ModelName, WholeTimes>>,
 }
 
 impl<J: Job> InSlurm<J> {
@@ -297,6 +298,7 @@ impl<J: Job> InSlurm<J> {
             now: frontend.outside().unix_time(),
             patience: frontend.patience(),
             license_reservations: frontend.license_reservations(),
+            whole_times: frontend.whole_times(),
         }
     }
 
@@ -337,6 +339,10 @@ impl<J: Job> Jobs for InSlurm<J> {
 
     fn license_reservations(&self, model: &ModelName) -> LicenseReservations {
         self.license_reservations.get(model).cloned().unwrap_or_default()
+    }
+
+    fn whole_times(&self, model: &ModelName) -> WholeTimes {
+        self.whole_times.get(model).cloned().unwrap_or_default()
     }
 
     fn user_of(&self, job: u32) -> u32 {

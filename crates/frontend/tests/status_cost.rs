@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
 use frontend::{Frontend, HostTask, Outside, StatusComposer};
-use ledger::{Action, Claim, Event, KnownJobs, Millis, ModelFacts, Rank, Seconds, Wish};
+use ledger::{Action, Claim, Event, KnownJobs, Millis, ModelFacts, Rank, Seconds, WholeTimes, Wish};
 use vipu_status::Writer;
 use vipu_types::{IpuCount, JobRun, ModelName, PartitionId, Placement, PodId, Shape};
 
@@ -84,6 +84,7 @@ fn full_site() -> Frontend {
         ends: (1..=PARTITIONS).map(|job| (job, Seconds(NOW + 3600 + i64::from(job)))).collect(),
         expected: HashMap::new(),
         patience: Duration::from_secs(600),
+        whole_times: WholeTimes::default(),
     };
     for job in (1..=WAITING).map(|job| PARTITIONS + job) {
         let rank = Rank { in_reservation: false, tier: 1, priority: 100, job: Reverse(job) };

@@ -7,8 +7,7 @@ use std::collections::BTreeSet;
 use vipu_types::{IpuCount, Place, Placement};
 
 use crate::free_blocks::FreeBlocks;
-use crate::free_times::{FreeTimes, NEVER, Slot, Timeline};
-use crate::license_reservations::Licenses;
+use crate::free_times::{FreeTimes, NEVER, OtherNeeds, Slot, Timeline};
 use crate::portions::InLine;
 use crate::waiting_line::{MOST_PLANS, Plan};
 use crate::{Layout, Seconds, Wish};
@@ -68,7 +67,7 @@ impl Forecast {
         now: Seconds,
         placement: Placement,
         pods: &[PodInTime],
-        licenses: Licenses,
+        others: OtherNeeds,
         line: Vec<InLine>,
     ) -> Self {
         let timelines = pods.iter().map(|pod| timeline(now, pod)).collect();
@@ -78,7 +77,7 @@ impl Forecast {
         };
         let plans = line.into_iter().take(MOST_PLANS).map(plan).collect();
         Self {
-            free_times: FreeTimes::new(timelines, licenses, plans),
+            free_times: FreeTimes::new(timelines, others, plans),
             now,
             domains: pods.iter().map(|pod| pod.layout.domain(pod.ipus)).collect(),
             is_explicit: placement == Placement::Explicit,
@@ -92,7 +91,7 @@ impl Forecast {
     /// `behind` is [`InLine::behind`] of a job in line.
     pub fn start_of(&self, wish: &Wish, from: Seconds, behind: Option<u32>) -> Option<PlannedStart> {
         let from = from.max(self.now);
-        let behind = if from > self.now || !self.free_times.is_licensed(wish, self.now) {
+        let behind = if from > self.now || !self.free_times.is_allowed(wish, self.now) {
             behind
         } else {
             let with_room = self.free_times.with_room(wish.size, self.now);

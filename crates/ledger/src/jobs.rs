@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use vipu_types::ModelName;
 
-use crate::{LicenseReservations, Seconds};
+use crate::{LicenseReservations, Seconds, WholeTimes};
 
 /// The facts about jobs at one moment. The ledger asks only about jobs of its claims and plans.
 pub trait Jobs {
@@ -24,6 +24,10 @@ pub trait Jobs {
     fn license_reservations(&self, _model: &ModelName) -> LicenseReservations {
         LicenseReservations::default()
     }
+    /// The times in which only the largest jobs of a model run.
+    fn whole_times(&self, _model: &ModelName) -> WholeTimes {
+        WholeTimes::default()
+    }
     /// The user of the job. Without this knowledge all jobs are of one user.
     fn user_of(&self, _job: u32) -> u32 {
         0
@@ -41,6 +45,8 @@ pub struct KnownJobs {
     pub expected: HashMap<u32, Seconds>,
     /// The time without a look at its job after which a plan is given up.
     pub patience: Duration,
+    /// The times in which only the largest jobs run, the same for all models.
+    pub whole_times: WholeTimes,
 }
 
 impl Jobs for KnownJobs {
@@ -62,5 +68,9 @@ impl Jobs for KnownJobs {
 
     fn patience(&self) -> Duration {
         self.patience
+    }
+
+    fn whole_times(&self, _model: &ModelName) -> WholeTimes {
+        self.whole_times.clone()
     }
 }

@@ -7,7 +7,7 @@ use crate::free_times_cache::CachedFreeTimes;
 use crate::ipu_holders::IpuHolder;
 use crate::model::Model;
 use crate::pod::Pod;
-use crate::{Jobs, Ledger, Licenses, Placement, Seconds, Wait, Wish};
+use crate::{Jobs, Ledger, Licenses, OtherNeeds, Placement, Seconds, Wait, Wish};
 
 /// A running job that Slurm would let another preempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Ledger {
     pub fn may_start(&mut self, wish: &Wish, jobs: &impl Jobs) -> Result<ControllerName, Wait> {
         let verdict = self.why_not_now(wish, jobs);
         if let Err(why) = &verdict
-            && why.is_for_room()
+            && why.is_for_ipus()
         {
             self.note(wish, None, jobs);
             self.put_behind(wish, why);
@@ -49,7 +49,13 @@ impl Ledger {
     /// # Errors
     /// The reason to wait.
     pub fn why_not_now(&mut self, wish: &Wish, jobs: &impl Jobs) -> Result<ControllerName, Wait> {
-        let first = match self.fits_now(&wish.model, wish.size) {
+        let fits = self.fits_now(&wish.model, wish.size);
+        if fits.as_ref().err().is_none_or(Wait::is_for_room)
+            && let Some(time) = time_in_the_way(wish, jobs)
+        {
+            return Err(Wait::WholeTime { model: wish.model.clone(), time });
+        }
+        let first = match fits {
             Ok(first) => first,
             Err(why) => return self.may_ask(wish, jobs).ok_or(why),
         };
@@ -148,6 +154,9 @@ impl Ledger {
     /// The fewest of the `candidates` whose partitions have to go for the job to get its own. Empty if the
     /// partitions being released suffice. `None` if even all candidates do not help.
     pub fn victims(&mut self, wish: &Wish, candidates: &[Candidate], jobs: &impl Jobs) -> Option<Vec<u32>> {
+        if time_in_the_way(wish, jobs).is_some() {
+            return None;
+        }
         let numbered = candidates.iter().enumerate();
         let of_job = numbered.map(|(n, candidate)| (candidate.job, candidate.after_preemption(n))).collect();
         let cached = self.cached(&wish.model, jobs);
@@ -200,11 +209,18 @@ impl Ledger {
             let anew = || self.usable_pods(model).map(|(_, pod)| pod.ipu_holders()).collect();
             let holders: Vec<_> = before.unwrap_or_else(anew);
             let pods = holders.iter().map(|holders| holders.timeline(jobs)).collect();
-            let free_times =
-                FreeTimes::new(pods, self.licenses(model, jobs), self.line.in_force(model, jobs));
+            let (licenses, whole_times) = (self.licenses(model, jobs), jobs.whole_times(model));
+            let others = OtherNeeds { licenses, whole_times };
+            let free_times = FreeTimes::new(pods, others, self.line.in_force(model, jobs));
             let cached = CachedFreeTimes { events, holders, free_times, at: Some(now) };
             self.free_times_cache.keep(model, cached);
         }
         self.free_times_cache.of(model)
     }
+}
+
+/// The time for the largest jobs that a job would run into if it started now, as the administrator wrote it.
+fn time_in_the_way(wish: &Wish, jobs: &impl Jobs) -> Option<String> {
+    let times = jobs.whole_times(&wish.model);
+    Some(times.in_the_way(wish.size, wish.duration, jobs.now())?.text.clone())
 }

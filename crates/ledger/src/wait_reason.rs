@@ -113,6 +113,14 @@ pub enum Wait {
         /// The limit in IPUs.
         limit: u32,
     },
+    /// The job would run into a time in which only the largest jobs run.
+    #[error("vipu: the job would run into a time in which {model} is for the largest jobs: {time}")]
+    WholeTime {
+        /// The model.
+        model: ModelName,
+        /// The time, as the administrator wrote it.
+        time: String,
+    },
     /// A block is free, but a job before this one in line would have to wait longer.
     #[error("vipu: IPUs of {model} are kept for job {job}")]
     Planned {
@@ -124,6 +132,11 @@ pub enum Wait {
 }
 
 impl Wait {
+    /// Whether the job waits for IPUs, or for the end of a time in which only larger jobs get them.
+    pub fn is_for_ipus(&self) -> bool {
+        self.is_for_room() || matches!(self, Wait::WholeTime { .. })
+    }
+
     /// Whether the job waits for IPUs, which become free as other jobs end or administrators resume them.
     pub fn is_for_room(&self) -> bool {
         matches!(

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::time::Duration;
 
-use ledger::{KnownJobs, Seconds};
+use ledger::{KnownJobs, Seconds, WholeTimes};
 
 use crate::Job;
 
@@ -93,6 +93,7 @@ pub fn play(jobs: &[Job], span: i64, scheduler: &mut impl Scheduler) -> Outcome 
         ends: HashMap::new(),
         expected: HashMap::new(),
         patience: Duration::MAX,
+        whole_times: WholeTimes::default(),
     };
     let (queue, running, outcome) = (Vec::new(), BinaryHeap::new(), Outcome::default());
     let mut cluster = Cluster { jobs, span, queue, running, moment, outcome };

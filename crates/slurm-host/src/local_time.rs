@@ -3,19 +3,28 @@
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
 
+/// The parts of a local time. None if it has none.
+fn parts(seconds: i64) -> Option<libc::tm> {
+    let mut parts = MaybeUninit::<libc::tm>::uninit();
+    // SAFETY: no lock needed; localtime_r reads `seconds` and fills in `parts`.
+    let is_known = !unsafe { libc::localtime_r(&raw const seconds, parts.as_mut_ptr()) }.is_null();
+    // SAFETY: localtime_r filled in the parts.
+    is_known.then(|| unsafe { parts.assume_init() })
+}
+
+/// The local time less UTC at a time in seconds since the Unix epoch, in seconds.
+pub fn utc_offset(seconds: i64) -> i64 {
+    parts(seconds).map_or(0, |parts| parts.tm_gmtoff)
+}
+
 /// Returns a time in seconds since the Unix epoch as Slurm's commands show it: local, `2026-11-21T12:34:56`.
 pub fn text(seconds: i64) -> String {
-    let mut parts = MaybeUninit::<libc::tm>::uninit();
-    // SAFETY: no lock needed; localtime_r reads `seconds` and fills in `parts`, which is used only after
-    // success.
-    if unsafe { libc::localtime_r(&raw const seconds, parts.as_mut_ptr()) }.is_null() {
-        return format!("@{seconds}");
-    }
+    let Some(parts) = parts(seconds) else { return format!("@{seconds}") };
     let mut text = [0_u8; 64];
     let form = c"%Y-%m-%dT%H:%M:%S";
-    // SAFETY: localtime_r filled in the parts; strftime writes at most as many bytes as `text` has.
+    // SAFETY: strftime reads `parts` and writes at most as many bytes as `text` has.
     let length = unsafe {
-        libc::strftime(text.as_mut_ptr().cast::<c_char>(), text.len(), form.as_ptr(), parts.as_ptr())
+        libc::strftime(text.as_mut_ptr().cast::<c_char>(), text.len(), form.as_ptr(), &raw const parts)
     };
     String::from_utf8_lossy(&text[..length]).into_owned()
 }

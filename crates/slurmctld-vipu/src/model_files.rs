@@ -9,7 +9,7 @@ use ledger::ModelFacts;
 use slurm_host::nodes::NodeGres;
 use tracing::error;
 use vipu_client::{Client, Endpoint};
-use vipu_conf::{AuditLevel, Good, InForce, LoadError, Loaded, SavedConf, Settings};
+use vipu_conf::{AuditLevel, Good, InForce, LoadError, Loaded, Mode, SavedConf, Settings};
 use vipu_types::{ControllerName, ModelName, ModelPool, PodId, Pool};
 
 use crate::node_gres::{consumable, sizes_on_nodes};
@@ -45,7 +45,22 @@ pub(crate) fn read(
     let good = good_texts(&loaded);
     in_force.update(loaded, |model| earlier(kept, model));
     tell_errors(in_force, |_| true);
-    standing(sizes, in_force, good, connect)
+    let reading = standing(sizes, in_force, good, connect);
+    warn_of_sharing(&reading.models);
+    reading
+}
+
+/// Says of each model that its jobs are not protected from each other, if they share a partition.
+fn warn_of_sharing(models: &Models) {
+    for (name, model) in &models.0 {
+        let shared = model.settings.as_ref().and_then(|own| own.shared_partition.as_ref());
+        if let Some(shared) = shared {
+            error!(
+                "model {name}: Mode=shared: all jobs use partition {shared}; each of them can use and disturb the IPUs of the \
+                 others, and slurm-vipu cannot prevent it"
+            );
+        }
+    }
 }
 
 /// Reads the files of new models only. All other models keep their settings.
@@ -93,7 +108,8 @@ fn standing(
             (Some(settings), _) => setups(&name, settings, connect),
             (None, error) => Err(error.as_ref().map_or_else(|| "no settings".into(), LoadError::one_line)),
         };
-        let largest = settings.map_or(on_nodes, |own| on_nodes.min(own.max_ipus_per_job));
+        let limit = settings.filter(|own| own.mode != Mode::Whole).map(|own| own.max_ipus_per_job);
+        let largest = limit.map_or(on_nodes, |most| on_nodes.min(most));
         let model = Model { largest, settings: settings.cloned() };
         reading.facts.push(model.facts(&name, setups.as_ref().err().cloned()));
         reading.setups.extend(setups.into_iter().flatten());
@@ -131,6 +147,7 @@ fn setups(
         remove_unknown: own.remove_unknown,
         domain_size: own.link_domain_size,
         pool,
+        shared: own.shared_partition.clone(),
         force_remove: own.force_delete_partition,
         reconfigurable: own.use_reconfig_partition,
         allocation: own.allocation.clone(),

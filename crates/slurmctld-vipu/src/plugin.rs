@@ -88,6 +88,10 @@ impl Outside for Threads {
         local_time::text(at.0)
     }
 
+    fn utc_offset(&self, at: Seconds) -> i64 {
+        local_time::utc_offset(at.0)
+    }
+
     fn carry_out(&self, actions: Vec<Action>) {
         self.driver.route(actions, &self.host);
     }

@@ -127,7 +127,7 @@ fn api(grant: &Grant, gcd: u32) -> Vec<(&'static str, String)> {
     let host = grant.controller.as_ref().map(|name| (API_HOST, name.host().to_owned()));
     let port = grant.controller.as_ref().map(ControllerName::port).map(|port| (API_PORT, port.to_string()));
     let gcd = (grant.gcds > 1).then(|| (API_GCD_ID, gcd.to_string()));
-    let partition = Some((API_PARTITION_ID, grant.partition.to_string()));
+    let partition = Some((API_PARTITION_ID, grant.on_controller().to_string()));
     [host, port, partition, gcd].into_iter().flatten().collect()
 }
 
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn a_grant_of_an_unknown_form_is_not_taken_for_none() {
         for text in
-            ["slurm_42,pod64,4,1,v:1,api,new", "slurm_42,pod64,4,1,v:1,new", "../slurm_42,pod64,4,1", ""]
+            ["slurm_42,pod64,4,1,v:1,api,all,new", "slurm_42,pod64,4,1,v:1,new", "../slurm_42,pod64,4,1", ""]
         {
             let found = known_change_of(0, &["ipuof_dir=/d"], &[(GRANT.0, text)]);
             assert_eq!(found, Err(UnknownGrant(text.into())));

@@ -123,6 +123,7 @@ fn grant(partition: &Partition) -> Option<Grant> {
         gcds: 1,
         controller: partition.controller.parse().ok(),
         delivery: Delivery::File,
+        shared: None,
     })
 }
 

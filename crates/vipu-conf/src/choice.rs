@@ -78,6 +78,10 @@ choices! {
         Partition = "partition",
         /// One of the partitions of a pool, which exist before the job and stay after it.
         Pool = "pool",
+        /// A partition of all IPUs of the Pod, made for each job.
+        Whole = "whole",
+        /// One partition that all jobs share.
+        Shared = "shared",
     }
 
     /// The jobs before which an idle partition is reset.

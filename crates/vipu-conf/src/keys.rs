@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use vipu_types::{ControllerName, Delivery, IpuCount, Pool};
+use vipu_types::{ControllerName, Delivery, IpuCount, PartitionId, Pool, WeeklyTimes};
 
 use crate::choice::{
     Accounting, AuditLevel, AuditTo, KeepIdleFor, Layer, Mode, OnPartitionError, Placement, Prepare,
@@ -14,8 +14,8 @@ use crate::problem::Problem;
 use crate::settings::Given;
 use crate::value::{
     AdminSocket, admin_socket, agents, amount, amount_or_none, boolean, controllers, delivery,
-    ipus_by_partition, ipus_by_qos, keep_idle, metadata, mode, name, path, placement, pool, port, prefix,
-    seconds, seconds_or_none, size,
+    ipus_by_partition, ipus_by_qos, keep_idle, metadata, name, path, placement, port, prefix, seconds,
+    seconds_or_none, size,
 };
 
 /// The meaning of a key that the file does not give.
@@ -165,12 +165,19 @@ keys! { given;
     /// Every job and every requeue gets a valid id with this prefix.
     PartitionPrefix, partition_prefix: String = Value("slurm"), "name of at most 13 characters", prefix,
         "beginning of each partition id; the job id follows";
-    Mode, mode: Mode = Value("partition"), Mode::UNIT, |text| mode(text, given.has(&Key::Pool), given.controllers(), given.delivers_by_node(), given.places()),
-        "how jobs get their IPUs: a partition made for each job, or one of a pool of partitions that stay";
+    Mode, mode: Mode = Value("partition"), Mode::UNIT, |text| given.read_mode(text),
+        "how jobs get their IPUs: a partition made for each job, one of a pool of partitions that stay, the whole Pod, or one partition that all jobs share";
     /// `None` in another mode.
     Pool, pool: Option<Pool> = Absent("required with Mode=pool"), "sizes and names",
-        |text| pool(text, given.has_pool_mode()),
+        |text| given.read_pool(text),
         "partitions of the pool: `16x4` are 4 of 16 IPUs that slurm-vipu makes; a name, or its beginning as in `p16_*`, is that of partitions that the administrator made";
+    /// `None` in another mode.
+    SharedPartition, shared_partition: Option<PartitionId> = Absent("required with Mode=shared"), "name",
+        |text| given.read_shared_partition(text),
+        "the partition that all jobs share, made by the administrator";
+    WholeTimes, whole_times: WeeklyTimes = Absent("none"), "days and times",
+        |text| given.read_whole_times(text),
+        "times in which only jobs with all IPUs of the Pod run, in the local time of slurmctld: `\"sat-sun 08:00-20:00, wed 22:00-06:00\"`";
     Allocation, allocation: Option<String> = Absent("the controller chooses"), "name", name,
         "V-IPU allocation in which partitions are created";
     /// Without duplicates.

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 
-use vipu_types::{Access, Delivery, Tls, TlsIdentity};
+use vipu_types::{
+    Access, BadPool, BadWeeklyTimes, Delivery, PartitionId, Pool, Tls, TlsIdentity, WeeklyTimes,
+};
 
 use crate::choice::{Mode, Placement};
 use crate::error::Broken;
@@ -132,6 +134,11 @@ impl<'a> Given<'a> {
         matches!(self.get(&Key::Delivery, value::delivery), Ok(Some(Delivery::Node)))
     }
 
+    /// Whether tasks ask the controller themselves.
+    pub(crate) fn delivers_by_api(&self) -> bool {
+        matches!(self.get(&Key::Delivery, value::delivery), Ok(Some(Delivery::Api)))
+    }
+
     /// The number of controllers.
     pub(crate) fn controllers(&self) -> usize {
         let port = self.api_port();
@@ -144,17 +151,70 @@ impl<'a> Given<'a> {
         matches!(self.get(&Key::Placement, Placement::read), Ok(Some(Placement::Explicit)))
     }
 
-    /// Whether the model has no other mode than a pool.
-    pub(crate) fn has_pool_mode(&self) -> bool {
-        !matches!(self.get(&Key::Mode, Mode::read), Ok(Some(Mode::Partition)))
-    }
-
     /// Fails if one of `others` is not given, because the value means nothing without it.
     pub(crate) fn needs(&self, others: &[Key]) -> Value<()> {
         match others.iter().find(|other| !self.has(other)) {
             Some(other) => Err(format!("means nothing alone: give {} too", other.name)),
             None => Ok(()),
         }
+    }
+}
+
+/// The mode of a model, and the values that one mode needs.
+impl Given<'_> {
+    /// The mode of a model. Partitions that stay are on one controller, have their places, and are not named like their jobs.
+    pub(crate) fn read_mode(&self, text: &str) -> Value<Mode> {
+        let mode = Mode::read(text)?;
+        let fault = match mode {
+            Mode::Partition | Mode::Whole => None,
+            Mode::Pool if !self.has(&Key::Pool) => Some("which partitions? give Pool too"),
+            Mode::Shared if !self.has(&Key::SharedPartition) => {
+                Some("which partition? give SharedPartition too")
+            }
+            Mode::Pool | Mode::Shared if self.controllers() > 1 => {
+                Some("not possible with several controllers: give each a model of its own")
+            }
+            Mode::Pool if self.delivers_by_node() => {
+                Some("not possible with Delivery=node: use Delivery=file or api")
+            }
+            Mode::Shared if !self.delivers_by_api() => Some("needs Delivery=api"),
+            Mode::Pool | Mode::Shared if self.places() => {
+                Some("not possible with Placement=explicit: the partitions have their places")
+            }
+            Mode::Pool | Mode::Shared => None,
+        };
+        fault.map_or(Ok(mode), |fault| Err(fault.to_owned()))
+    }
+
+    /// The partitions of a pool.
+    pub(crate) fn read_pool(&self, text: &str) -> Value<Pool> {
+        self.only_with(Mode::Pool)?;
+        text.parse().map_err(|why: BadPool| why.to_string())
+    }
+
+    /// The partition that all jobs share.
+    pub(crate) fn read_shared_partition(&self, text: &str) -> Value<PartitionId> {
+        self.only_with(Mode::Shared)?;
+        PartitionId::new(text).map_err(|why| why.to_string())
+    }
+
+    /// The times in which only the largest jobs run.
+    pub(crate) fn read_whole_times(&self, text: &str) -> Value<WeeklyTimes> {
+        self.only_with(Mode::Partition)?;
+        text.parse().map_err(|why: BadWeeklyTimes| why.to_string())
+    }
+
+    /// Fails if the model has another mode, in which the value means nothing.
+    fn only_with(&self, mode: Mode) -> Value<()> {
+        match self.may_have_mode(mode) {
+            true => Ok(()),
+            false => Err(format!("means something with Mode={} only", mode.name())),
+        }
+    }
+
+    /// Whether the model has this mode, as far as its mode is known.
+    fn may_have_mode(&self, mode: Mode) -> bool {
+        self.get(&Key::Mode, Mode::read).map_or(true, |given| given == Some(mode))
     }
 }
 

@@ -5,9 +5,9 @@ use std::net::Ipv6Addr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use vipu_types::{BadDelivery, BadPool, ControllerName, Delivery, IpuCount, NotASize, PartitionId, Pool};
+use vipu_types::{BadDelivery, ControllerName, Delivery, IpuCount, NotASize, PartitionId};
 
-use crate::choice::{Mode, Placement};
+use crate::choice::Placement;
 
 /// A value, or a text that says what would be valid.
 pub(crate) type Value<T> = Result<T, String>;
@@ -143,37 +143,6 @@ pub(crate) fn keep_idle(text: &str, is_delivered_by_node: bool) -> Value<Duratio
     match is_delivered_by_node && !time.is_zero() {
         true => Err("not possible with Delivery=node: use Delivery=file or api, or KeepIdle=0".to_owned()),
         false => Ok(time),
-    }
-}
-
-/// The mode of a model. A pool needs its partitions, one controller, and nodes that believe ids of others than the job.
-pub(crate) fn mode(
-    text: &str,
-    has_pool: bool,
-    controllers: usize,
-    is_delivered_by_node: bool,
-    is_placed: bool,
-) -> Value<Mode> {
-    match Mode::read(text)? {
-        Mode::Pool if !has_pool => Err("which partitions? give Pool too".to_owned()),
-        Mode::Pool if controllers > 1 => {
-            Err("not possible with several controllers: give each a model of its own".to_owned())
-        }
-        Mode::Pool if is_delivered_by_node => {
-            Err("not possible with Delivery=node: use Delivery=file or api".to_owned())
-        }
-        Mode::Pool if is_placed => {
-            Err("not possible with Placement=explicit: the partitions of a pool have their places".to_owned())
-        }
-        mode => Ok(mode),
-    }
-}
-
-/// The partitions of a pool, which another mode has no use for.
-pub(crate) fn pool(text: &str, has_mode: bool) -> Value<Pool> {
-    match has_mode {
-        true => text.parse().map_err(|why: BadPool| why.to_string()),
-        false => Err("means nothing alone: give Mode=pool too".to_owned()),
     }
 }
 

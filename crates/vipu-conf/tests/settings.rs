@@ -9,7 +9,7 @@ use vipu_conf::{
     Accounting, AdminSocket, AuditLevel, AuditTo, Broken, KEYS, KeepIdleFor, Layer, Mode, OnPartitionError,
     Placement, Prepare, Preset, ReuseReset, Settings, SizePolicy,
 };
-use vipu_types::{Access, ControllerName, Delivery, Tls, TlsIdentity};
+use vipu_types::{Access, ControllerName, Delivery, Tls, TlsIdentity, WeeklyTimes};
 
 const MINIMAL: &str = "ApiHost=vipu-server\nIpuofDir=/shared/ipuof\n";
 
@@ -32,11 +32,16 @@ fn reuse_is_not_possible_if_nodes_fetch_the_file() {
 fn a_pool_has_its_partitions_and_only_a_pool_has() {
     for (text, place, why) in [
         ("Mode=pool\n", ":3:6", "give Pool too"),
-        ("Pool=16x4\n", ":3:6", "give Mode=pool too"),
+        ("Pool=16x4\n", ":3:6", "with Mode=pool only"),
         ("Mode=pool Pool=12x1\n", ":3:16", "12 IPUs is not a power of two"),
         ("Mode=pool Pool=1x1 Delivery=api Placement=explicit Cluster=c\n", ":3:6", "Placement=explicit"),
         ("Mode=pool Pool=1x1 Delivery=node\n", ":3:6", "not possible with Delivery=node"),
-        ("Mode=pools\n", ":3:6", "not a mode (partition, pool)"),
+        ("Mode=pools\n", ":3:6", "not a mode (partition, pool, whole, shared)"),
+        ("Mode=shared Delivery=api\n", ":3:6", "give SharedPartition too"),
+        ("SharedPartition=all\n", ":3:17", "with Mode=shared only"),
+        ("Mode=shared SharedPartition=all\n", ":3:6", "needs Delivery=api"),
+        ("WholeTimes=\"sat 8-20\"\n", ":3:12", "is not <days> <start>-<end>"),
+        ("Mode=whole WholeTimes=\"sat 08:00-20:00\"\n", ":3:23", "with Mode=partition only"),
     ] {
         let error = parse(&format!("ApiHost=v\nIpuofDir=/x\n{text}")).unwrap_err().to_string();
         assert!(error.contains(place) && error.contains(why), "{text}: {error}");
@@ -103,6 +108,8 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
         reuse_reset: ReuseReset::OtherUsers,
         mode: Mode::Partition,
         pool: None,
+        shared_partition: None,
+        whole_times: WeeklyTimes::default(),
         max_requeues: 0,
         max_concurrent_creates: 9,
         api_tls_ca: Some("/ca.pem".into()),

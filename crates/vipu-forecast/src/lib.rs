@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use ledger::{
-    Forecast, InLine, Layout, LicenseReservation, LicenseReservations, Licenses, PlannedStart, PodInTime,
-    PoolBlock, Seconds, Wish,
+    Forecast, InLine, Layout, LicenseReservation, LicenseReservations, Licenses, OtherNeeds, PlannedStart,
+    PodInTime, PoolBlock, Seconds, WholeTime, WholeTimes, Wish,
 };
 use vipu_status::{Contact, Drain, Model, Partition, Place, Pod, State, Status, UNLIMITED, WaitingJob};
 use vipu_types::{IpuCount, ModelName, Placement};
@@ -69,7 +69,13 @@ impl ModelForecast {
         let line = line(status, &name);
         let in_line = line.iter().flatten().cloned().collect();
         Some(Self {
-            forecast: Forecast::new(Seconds(now), placement, &pods, licenses(status, model, now), in_line),
+            forecast: Forecast::new(
+                Seconds(now),
+                placement,
+                &pods,
+                other_needs(status, model, now)?,
+                in_line,
+            ),
             model: name,
             controllers: usable.iter().map(|pod| pod.controller.clone()).collect(),
             line,
@@ -158,6 +164,25 @@ fn in_time(status: &Status, model: &Model, pod: &Pod, now: i64) -> Option<PodInT
     });
     let taken = of_jobs.chain(others).chain(drained).collect();
     Some(PodInTime { ipus: pod.ipus.total.min(MOST_IPUS), layout, taken })
+}
+
+/// None if the document has a size that no Pod can have.
+fn other_needs(status: &Status, model: &Model, now: i64) -> Option<OtherNeeds> {
+    Some(OtherNeeds { licenses: licenses(status, model, now), whole_times: whole_times(model)? })
+}
+
+fn whole_times(model: &Model) -> Option<WholeTimes> {
+    let Some(of_model) = &model.whole_times else { return Some(WholeTimes::default()) };
+    let time = |it: &vipu_status::WholeTime| WholeTime {
+        from: Seconds(it.from),
+        until: Seconds(it.until),
+        text: String::new(),
+    };
+    Some(WholeTimes {
+        whole: IpuCount::new(of_model.ipus.into()).ok()?,
+        times: of_model.times.iter().map(time).collect(),
+        known_until: Seconds(of_model.known_until),
+    })
 }
 
 fn licenses(status: &Status, model: &Model, now: i64) -> Licenses {

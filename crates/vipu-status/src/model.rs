@@ -32,6 +32,31 @@ pub struct Model {
     /// The licence that counts its IPUs, and no others. None if there is none.
     #[serde(default)]
     pub license: Option<License>,
+    /// The times in which only the largest jobs run (WholeTimes). None if there are none.
+    #[serde(default)]
+    pub whole_times: Option<WholeTimes>,
+}
+
+/// The times in which only the largest jobs run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct WholeTimes {
+    /// The number of IPUs of these jobs.
+    pub ipus: u32,
+    /// The times, in the order of their starts.
+    pub times: Vec<WholeTime>,
+    /// The end of the period for which the times are known, in seconds since the Unix epoch.
+    pub known_until: i64,
+}
+
+/// A time in which only the largest jobs run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct WholeTime {
+    /// The start, in seconds since the Unix epoch.
+    pub from: i64,
+    /// The end, in seconds since the Unix epoch.
+    pub until: i64,
 }
 
 /// A licence of Slurm that counts the IPUs of one model.

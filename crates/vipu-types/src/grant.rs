@@ -11,7 +11,7 @@ use crate::{ControllerName, Delivery, IpuCount, ModelName, PartitionId};
 /// another component of a heterogeneous job, are therefore not mistaken for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// The partition's id.
+    /// The partition's id. With `shared`, it is known in slurmctld only.
     pub partition: PartitionId,
     /// The model of its Pod.
     pub model: ModelName,
@@ -23,11 +23,13 @@ pub struct Grant {
     pub controller: Option<ControllerName>,
     /// The way in which tasks get the description of their IPUs. All ways but a file need the controller.
     pub delivery: Delivery,
+    /// The partition on the controller, if all jobs share one.
+    pub shared: Option<PartitionId>,
 }
 
 /// A text that slurmctld has not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected <partition>,<model>,<IPUs>,<GCDs>,<controller>,<delivery>")]
+#[error("expected <partition>,<model>,<IPUs>,<GCDs>,<controller>,<delivery>,<shared partition>")]
 pub struct BadGrant;
 
 impl Grant {
@@ -36,10 +38,15 @@ impl Grant {
         format!("SLURM_VIPU_JOB_{job}")
     }
 
+    /// The partition on the controller.
+    pub fn on_controller(&self) -> &PartitionId {
+        self.shared.as_ref().unwrap_or(&self.partition)
+    }
+
     /// The parts of the grant as variables for people and scripts, by name.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, String)> {
         let values = [
-            Some(self.partition.to_string()),
+            Some(self.on_controller().to_string()),
             Some(self.size.to_string()),
             Some(self.model.to_string()),
             Some(self.gcds.to_string()),
@@ -72,7 +79,7 @@ impl Grant {
 
     /// Arguments for `poprun`: one instance per GCD, on the hosts and the partition of the job.
     fn poprun(&self, hosts: &str) -> String {
-        let mut words = vec![format!("--host={hosts}"), format!("--vipu-partition={}", self.partition)];
+        let mut words = vec![format!("--host={hosts}"), format!("--vipu-partition={}", self.on_controller())];
         if let Some(controller) = &self.controller {
             words.push(format!("--vipu-server-host={}", controller.host()));
             words.push(format!("--vipu-server-port={}", controller.port()));
@@ -87,7 +94,10 @@ impl fmt::Display for Grant {
         write!(f, "{},{},{},{}", self.partition, self.model, self.size, self.gcds)?;
         self.controller.iter().try_for_each(|controller| write!(f, ",{controller}"))?;
         // The plugin of an older version on a node knows files only.
-        if self.delivery == Delivery::File { Ok(()) } else { write!(f, ",{}", self.delivery) }
+        if self.delivery != Delivery::File {
+            write!(f, ",{}", self.delivery)?;
+        }
+        self.shared.iter().try_for_each(|shared| write!(f, ",{shared}"))
     }
 }
 
@@ -98,10 +108,15 @@ impl FromStr for Grant {
         let parts: Vec<_> = text.split(',').collect();
         let (&[partition, model, size, gcds], others) = parts.split_first_chunk().ok_or(BadGrant)?;
         let controller = |text: &str| text.parse().map(Some).map_err(|_| BadGrant);
-        let (controller, delivery) = match others {
-            [] => (None, Delivery::File),
-            [name] => (controller(name)?, Delivery::File),
-            [name, delivery] => (controller(name)?, delivery.parse().map_err(|_| BadGrant)?),
+        let delivery = |text: &str| text.parse().map_err(|_| BadGrant);
+        let (controller, delivery, shared) = match others {
+            [] => (None, Delivery::File, None),
+            [name] => (controller(name)?, Delivery::File, None),
+            [name, way] => (controller(name)?, delivery(way)?, None),
+            [name, way, shared] => {
+                let shared = PartitionId::new(*shared).map_err(|_| BadGrant)?;
+                (controller(name)?, delivery(way)?, Some(shared))
+            }
             _ => return Err(BadGrant),
         };
         Ok(Self {
@@ -111,6 +126,7 @@ impl FromStr for Grant {
             gcds: gcds.parse().ok().filter(|gcds| *gcds > 0).ok_or(BadGrant)?,
             controller,
             delivery,
+            shared,
         })
     }
 }
@@ -118,6 +134,15 @@ impl FromStr for Grant {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn people_and_programs_see_the_shared_partition() {
+        let text = "slurm_42,pod64,16,1,v:8090,api,all";
+        let grant: Grant = text.parse().unwrap();
+        assert_eq!((grant.partition.as_str(), grant.to_string().as_str()), ("slurm_42", text));
+        assert_eq!(grant.named().next(), Some(("SLURM_VIPU_PARTITION", "all".to_owned())));
+        assert!(grant.in_task(0, &[]).any(|(_, value)| value.contains("--vipu-partition=all")));
+    }
 
     #[test]
     fn a_written_grant_is_read() {

@@ -23,6 +23,7 @@ mod security;
 mod shape;
 mod shown;
 pub mod version_note;
+mod weekly_times;
 
 pub use after_failure::{AfterFailure, BadExitCodes, ExitCodes};
 pub use controller_name::ControllerName;
@@ -44,3 +45,4 @@ pub use run::JobRun;
 pub use security::{Access, Tls, TlsIdentity};
 pub use shape::{Choice, GatewayRouting, Ipus, LinkRouting, Misfit, Shape, Sync};
 pub use shown::shown;
+pub use weekly_times::{BadWeeklyTimes, WeeklyTime, WeeklyTimes};

@@ -1,3 +1,5 @@
 //! The ways in which the jobs of a model get their IPUs (`Mode`).
 
 mod pool;
+mod shared;
+mod whole;

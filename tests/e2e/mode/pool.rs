@@ -10,7 +10,7 @@ use testbed::{
 use vipu_status::{Status, file_names};
 
 use crate::LIMIT;
-use crate::jobs::{ended, let_go, restart_slurmctld, roomy, running, runs, staying};
+use crate::jobs::{ended, ends_without_slurmctld, let_go, restart_slurmctld, roomy, running, runs, staying};
 
 /// A cluster whose model has this pool, with listings each second.
 fn with_pool(pool: &str) -> Settings {
@@ -117,10 +117,7 @@ fn mode_pool_stays_over_restarts() -> Result<()> {
         cluster.await_job(third, "to say why it waits", LIMIT, |job| {
             job.reason.contains("no_such_partition_of_the_pool_is_free")
         })?;
-        cluster.stop_slurmctld()?;
-        // This job ends while there is no slurmctld.
-        std::fs::write(cluster.layout().jobs().join(format!("go-{first}")), "")?;
-        cluster.start_slurmctld()?;
+        ends_without_slurmctld(cluster, first)?;
         runs(cluster, third)?;
         let_go(cluster, second)?;
         let_go(cluster, third)?;

@@ -28,7 +28,7 @@ impl<W: Environment> Create<'_, W> {
         let intent = Entry::Create {
             claim: self.claim.clone(),
             ipuof_dir: directory.as_deref().map(Path::to_path_buf),
-            in_pool: self.tracked.in_pool.get(),
+            stays: self.tracked.stays.get(),
         };
         self.tracked.recorded.set(true);
         let recorded = self.deadline.hold(self.shared.record(intent)).await?;

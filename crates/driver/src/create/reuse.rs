@@ -22,7 +22,7 @@ impl<W: Environment> Create<'_, W> {
         let reset = timeout(self.deadline.half(), reset_to_active(&self.pod, self.tracked, partition));
         let reset = self.deadline.hold(reset).await?;
         if let Err(why) = reset.unwrap_or_else(|_| Err("its reset takes too long".into())) {
-            if self.tracked.in_pool.get() {
+            if self.tracked.stays.get() {
                 return Err(self.not_given(&why).into());
             }
             self.id_is_good()?;
@@ -35,11 +35,8 @@ impl<W: Environment> Create<'_, W> {
         Ok(())
     }
 
-    /// The end of an attempt to give the job a partition of a pool. The job waits for another one.
+    /// The end of an attempt to give the job a partition that stays. The job waits.
     pub(super) fn not_given(&self, why: &str) -> Stop {
-        Stop::PutOff(format!(
-            "partition {} of the pool cannot be given to a job: {why}",
-            self.claim.partition
-        ))
+        Stop::PutOff(format!("partition {} cannot be given to a job: {why}", self.on_controller()))
     }
 }

@@ -13,12 +13,12 @@ pub(super) struct Book(BTreeMap<PartitionId, LiveRecord>);
 impl Book {
     pub fn apply(&mut self, entry: Entry) {
         match entry {
-            Entry::Create { claim, ipuof_dir, in_pool } => {
+            Entry::Create { claim, ipuof_dir, stays } => {
                 let stage = Stage::Creating;
                 // A later slurmctld looks for the partition as if it were to be made.
                 let before = self.0.get(&claim.partition).filter(|record| record.claim.run == claim.run);
                 let launched = before.and_then(|record| record.launched);
-                let record = LiveRecord { ipuof_dir, in_pool, stage, claim, kept_until: None, launched };
+                let record = LiveRecord { ipuof_dir, stays, stage, claim, kept_until: None, launched };
                 self.0.insert(record.claim.partition.clone(), record);
             }
             Entry::Created(partition) => {
@@ -45,7 +45,7 @@ impl Book {
                 let record = self.0.entry(claim.partition.clone());
                 let unknown = LiveRecord {
                     ipuof_dir: None,
-                    in_pool: false,
+                    stays: false,
                     stage: Stage::Removing,
                     claim,
                     kept_until: None,
@@ -70,11 +70,10 @@ impl Book {
     /// The fewest entries that result in this state.
     pub fn entries(&self) -> impl Iterator<Item = Entry> {
         self.live().flat_map(|record| {
-            let LiveRecord { claim, ipuof_dir, in_pool, stage, .. } = record;
+            let LiveRecord { claim, ipuof_dir, stays, stage, .. } = record;
             // A removal whose create is not on record has no other entry.
             let is_removal_alone = ipuof_dir.is_none() && *stage == Stage::Removing;
-            let create =
-                Entry::Create { claim: claim.clone(), ipuof_dir: ipuof_dir.clone(), in_pool: *in_pool };
+            let create = Entry::Create { claim: claim.clone(), ipuof_dir: ipuof_dir.clone(), stays: *stays };
             let create = (!is_removal_alone).then_some(create);
             let was_up = matches!(stage, Stage::Created | Stage::Removing);
             let is_leaving = matches!(stage, Stage::Removing | Stage::GivenUp);

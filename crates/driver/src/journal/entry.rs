@@ -15,7 +15,7 @@ pub enum Entry {
         /// The directory of its IPUoF files, if it gets any.
         ipuof_dir: Option<PathBuf>,
         /// Whether the partition is of a pool, and therefore never removed.
-        in_pool: bool,
+        stays: bool,
     },
     /// The partition is active and its files are written.
     Created(PartitionId),
@@ -50,7 +50,7 @@ pub struct LiveRecord {
     /// The directory of its IPUoF files, if its create is on record and it was to get any.
     pub ipuof_dir: Option<PathBuf>,
     /// Whether the partition is of a pool, and therefore never removed.
-    pub in_pool: bool,
+    pub stays: bool,
     /// The stage that it had reached.
     pub stage: Stage,
     /// The end of the time for which it is kept after its run failed.

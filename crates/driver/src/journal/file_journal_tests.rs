@@ -61,7 +61,7 @@ fn checked(json: &str) -> String {
 }
 
 fn create(job: u32) -> Entry {
-    Entry::Create { claim: claim(job), ipuof_dir: Some("/ipuof".into()), in_pool: false }
+    Entry::Create { claim: claim(job), ipuof_dir: Some("/ipuof".into()), stays: false }
 }
 
 /// The text of the entry `create(1)`.
@@ -69,7 +69,7 @@ const CREATE_1: &str = r#"{"create":{"claim":{"partition":"slurm_1","run":{"job"
 
 fn live(job: u32, stage: Stage) -> LiveRecord {
     let ipuof_dir = Some("/ipuof".into());
-    LiveRecord { claim: claim(job), ipuof_dir, in_pool: false, stage, kept_until: None, launched: None }
+    LiveRecord { claim: claim(job), ipuof_dir, stays: false, stage, kept_until: None, launched: None }
 }
 
 #[tokio::test]
@@ -92,7 +92,7 @@ async fn a_partition_that_is_not_gone_is_live_in_the_next_life() {
 #[tokio::test]
 async fn a_partition_without_files_is_known_as_well_as_others() {
     let fixture = Fixture::new();
-    let entries = (1..=4).map(|job| Entry::Create { claim: claim(job), ipuof_dir: None, in_pool: job == 4 });
+    let entries = (1..=4).map(|job| Entry::Create { claim: claim(job), ipuof_dir: None, stays: job == 4 });
     let ups = [2, 3].map(|job| Entry::Created(id(job)));
     let removes = [3, 4].map(|job| Entry::Remove { claim: claim(job) });
     fixture.record(entries.chain(ups).chain(removes)).await;
@@ -100,7 +100,7 @@ async fn a_partition_without_files_is_known_as_well_as_others() {
     let stages = [Stage::Creating, Stage::Created, Stage::Removing, Stage::GivenUp];
     let expected: Vec<_> = (1..)
         .zip(stages)
-        .map(|(job, stage)| LiveRecord { ipuof_dir: None, in_pool: job == 4, ..live(job, stage) })
+        .map(|(job, stage)| LiveRecord { ipuof_dir: None, stays: job == 4, ..live(job, stage) })
         .collect();
     assert_eq!(fixture.live(), expected);
 }

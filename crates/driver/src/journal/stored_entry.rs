@@ -59,9 +59,9 @@ pub(super) struct ClaimFields {
 impl From<&Entry> for StoredEntry {
     fn from(entry: &Entry) -> Self {
         match entry {
-            Entry::Create { claim, ipuof_dir, in_pool } => {
+            Entry::Create { claim, ipuof_dir, stays } => {
                 let (claim, ipuof_dir) = (claim.into(), ipuof_dir.clone());
-                match in_pool {
+                match stays {
                     true => Self::Give { claim, ipuof_dir },
                     false => Self::Create { claim, ipuof_dir },
                 }
@@ -98,10 +98,10 @@ impl StoredEntry {
     pub fn entry(self, first: &impl Fn(&ModelName) -> Option<ControllerName>) -> Result<Entry, String> {
         Ok(match self {
             Self::Create { claim, ipuof_dir } => {
-                Entry::Create { claim: claim.claim(first)?, ipuof_dir, in_pool: false }
+                Entry::Create { claim: claim.claim(first)?, ipuof_dir, stays: false }
             }
             Self::Give { claim, ipuof_dir } => {
-                Entry::Create { claim: claim.claim(first)?, ipuof_dir, in_pool: true }
+                Entry::Create { claim: claim.claim(first)?, ipuof_dir, stays: true }
             }
             Self::Created(partition) => Entry::Created(partition),
             Self::Launched { partition, at } => Entry::Launched { partition, at: Seconds(at) },

@@ -97,7 +97,7 @@ fn record(text: &str) -> LiveRecord {
     if let Some(start) = words.get(3) {
         claim.run.start = start.parse().unwrap();
     }
-    let (stage, in_pool) = words[2].strip_suffix("-in-pool").map_or((words[2], false), |stage| (stage, true));
+    let (stage, stays) = words[2].strip_suffix("-in-pool").map_or((words[2], false), |stage| (stage, true));
     let stage = match stage {
         "creating" => Stage::Creating,
         "created" => Stage::Created,
@@ -105,7 +105,7 @@ fn record(text: &str) -> LiveRecord {
         "given-up" => Stage::GivenUp,
         other => panic!("no stage '{other}'"),
     };
-    LiveRecord { claim, ipuof_dir: Some(words[1].into()), in_pool, stage, kept_until: None, launched: None }
+    LiveRecord { claim, ipuof_dir: Some(words[1].into()), stays, stage, kept_until: None, launched: None }
 }
 
 struct Script {

@@ -120,7 +120,7 @@ pub async fn converge(server: &MockServer) {
     let record = |claim| LiveRecord {
         claim,
         ipuof_dir: Some(directory.path().into()),
-        in_pool: false,
+        stays: false,
         stage: Stage::Created,
         kept_until: None,
         launched: None,

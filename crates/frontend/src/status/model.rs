@@ -5,7 +5,7 @@ use std::time::Duration;
 use ledger::{Contact, Held, Holder, Layout, LicenseReservations, ModelState, PodState};
 use vipu_status::{
     ConfFile, Ipus, License, LicenseReservation, Limits, Model, OtherIpus, OtherUse, Partition, Pod,
-    PoolBlock, Share, State,
+    PoolBlock, Share, State, WholeTime, WholeTimes,
 };
 use vipu_types::{ModelName, Placement};
 
@@ -35,6 +35,7 @@ pub(super) fn model(
         limits: limits(frontend, ledger_held, &facts.model, facts.largest),
         conf,
         license: frontend.license_reservations().get(&facts.model).map(license),
+        whole_times: frontend.whole_times().get(&facts.model).map(whole_times),
         pods: state
             .pods
             .into_iter()
@@ -57,6 +58,15 @@ fn license(of_model: &LicenseReservations) -> License {
         until: it.until.0,
     };
     License { total: of_model.total, reservations: of_model.reserved.iter().map(reservation).collect() }
+}
+
+fn whole_times(of_model: &ledger::WholeTimes) -> WholeTimes {
+    let time = |it: &ledger::WholeTime| WholeTime { from: it.from.0, until: it.until.0 };
+    WholeTimes {
+        ipus: of_model.whole.get(),
+        times: of_model.times.iter().map(time).collect(),
+        known_until: of_model.known_until.0,
+    }
 }
 
 fn limits(frontend: &Frontend, ledger_held: &mut LedgerHeld, name: &ModelName, job: u32) -> Limits {

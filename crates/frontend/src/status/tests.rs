@@ -1,7 +1,7 @@
 use std::cmp::Reverse;
 use std::time::Duration;
 
-use ledger::{Action, Claim, Event, KnownJobs, ModelFacts, Wish};
+use ledger::{Action, Claim, Event, KnownJobs, ModelFacts, WholeTimes, Wish};
 use vipu_types::{Placement, PodId};
 
 use super::seen_jobs::tests::{held, in_line, unlimited};
@@ -36,8 +36,13 @@ fn ask(frontend: &Frontend, now: Seconds) {
     let rank = Rank { in_reservation: false, tier: 1, priority: 100, job: Reverse(7) };
     let size = IpuCount::new(32).unwrap();
     let wish = Wish { model, size, rank, duration: Duration::from_secs(3600) };
-    let jobs =
-        KnownJobs { now, ends: HashMap::new(), expected: HashMap::new(), patience: Duration::from_secs(600) };
+    let jobs = KnownJobs {
+        now,
+        ends: HashMap::new(),
+        expected: HashMap::new(),
+        patience: Duration::from_secs(600),
+        whole_times: WholeTimes::default(),
+    };
     assert!(frontend.ledger().may_start(&wish, &jobs).is_err());
 }
 

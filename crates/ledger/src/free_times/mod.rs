@@ -5,10 +5,12 @@
 //! Licences are no reason against that: Slurm has looked at them when it asks for a start now. The licences of a job
 //! that starts now can push back a plan that needs them later.
 
+mod allowed_starts;
 mod block_times;
 mod preempt;
 mod timeline;
 
+pub use allowed_starts::OtherNeeds;
 pub(crate) use block_times::NEVER;
 pub(crate) use preempt::{AfterPreemption, fewest_for};
 pub(crate) use timeline::{Ipus, Timeline};
@@ -18,8 +20,8 @@ use std::time::Duration;
 use vipu_types::IpuCount;
 
 use crate::Seconds;
-use crate::license_reservations::{LicenseTimes, Licenses};
 use crate::waiting_line::{MOST_PLANS, Plan, Rank, Wish};
+use allowed_starts::AllowedStarts;
 use block_times::FREE;
 pub(crate) use timeline::Slot;
 
@@ -28,7 +30,7 @@ pub(crate) use timeline::Slot;
 pub(crate) struct FreeTimes {
     /// The Pods, in the order in which their controllers are tried.
     pods: Vec<Timeline>,
-    licenses: LicenseTimes,
+    allowed: AllowedStarts,
     /// The plans in order of rank, the first in line first.
     plans: Vec<Laid>,
 }
@@ -42,17 +44,17 @@ struct Laid {
 
 impl FreeTimes {
     /// Lays `plans`, given in order of rank.
-    pub(crate) fn new(mut pods: Vec<Timeline>, licenses: Licenses, plans: Vec<Plan>) -> Self {
-        let licenses = LicenseTimes::new(licenses);
+    pub(crate) fn new(mut pods: Vec<Timeline>, others: OtherNeeds, plans: Vec<Plan>) -> Self {
+        let allowed = AllowedStarts::new(others);
         let mut laid: Vec<Laid> = Vec::with_capacity(plans.len());
         for (n, mut plan) in plans.into_iter().enumerate() {
             if let Some(first) = plan.behind.and_then(|job| start_of(&laid, job)) {
                 plan.not_before = plan.not_before.max(first);
             }
-            let start = lay_one(&mut pods, &licenses, &plan, n);
+            let start = lay_one(&mut pods, &allowed, &plan, n);
             laid.push(Laid { plan, start });
         }
-        Self { pods, licenses, plans: laid }
+        Self { pods, allowed, plans: laid }
     }
 
     /// The start of this job's plan.
@@ -79,7 +81,7 @@ impl FreeTimes {
         let not_before =
             behind.map(|first| self.start_of(first).unwrap_or(now).max(now.later_by(Duration::from_secs(1))));
         let from = not_before.map_or(from, |later| later.max(from));
-        first_slot(&self.pods, &self.licenses, wish, from, self.above(wish.rank))
+        first_slot(&self.pods, &self.allowed, wish, from, self.above(wish.rank))
     }
 
     /// The first of these Pods, each with room, on which a job may start now. The error is the job whose plan
@@ -106,9 +108,9 @@ impl FreeTimes {
         Err(soonest.unwrap_or(wish.job()))
     }
 
-    /// Whether a job gets its licences now.
-    pub(crate) fn is_licensed(&self, wish: &Wish, now: Seconds) -> bool {
-        self.licenses.first_time(&self.pods, wish, now, self.above(wish.rank)) == Some(now)
+    /// Whether a job may start now as far as all but its IPUs is concerned.
+    pub(crate) fn is_allowed(&self, wish: &Wish, now: Seconds) -> bool {
+        self.allowed.first(&self.pods, wish, now, self.above(wish.rank)) == Some(now)
     }
 
     /// The Pods with room for a size now, by number.
@@ -170,7 +172,7 @@ impl FreeTimes {
         let mut pods: Vec<_> = self.pods.iter().map(Timeline::without_plans).collect();
         pods[pod].keep(0, Slot { start: FREE, ipus: place.clone() }, end);
         let plans = &self.plans[..above];
-        let starts = lay(&mut pods, &self.licenses, plans.iter().map(|laid| &laid.plan), 1);
+        let starts = lay(&mut pods, &self.allowed, plans.iter().map(|laid| &laid.plan), 1);
         let is_later =
             |(laid, start): &(&Laid, Option<Seconds>)| start.unwrap_or(NEVER) > laid.start.unwrap_or(NEVER);
         plans.iter().zip(starts).find(is_later).map(|(laid, _)| laid.plan.wish.job())
@@ -181,16 +183,16 @@ impl FreeTimes {
 /// the iterator is read. Plans are numbered from `first` on.
 fn lay<'a>(
     pods: &mut [Timeline],
-    licenses: &LicenseTimes,
+    allowed: &AllowedStarts,
     plans: impl Iterator<Item = &'a Plan>,
     first: usize,
 ) -> impl Iterator<Item = Option<Seconds>> {
-    plans.zip(first..).map(|(plan, n)| lay_one(pods, licenses, plan, n))
+    plans.zip(first..).map(|(plan, n)| lay_one(pods, allowed, plan, n))
 }
 
 /// Gives the plan of this number the first slot that the plans before it leave, and returns its start.
-fn lay_one(pods: &mut [Timeline], licenses: &LicenseTimes, plan: &Plan, n: usize) -> Option<Seconds> {
-    let (pod, slot) = first_slot(pods, licenses, &plan.wish, plan.not_before, n)?;
+fn lay_one(pods: &mut [Timeline], allowed: &AllowedStarts, plan: &Plan, n: usize) -> Option<Seconds> {
+    let (pod, slot) = first_slot(pods, allowed, &plan.wish, plan.not_before, n)?;
     let start = slot.start;
     pods[pod].keep(n, slot, start.later_by(plan.wish.duration));
     Some(start)
@@ -201,10 +203,10 @@ fn start_of(plans: &[Laid], job: u32) -> Option<Seconds> {
 }
 
 /// The first slot on any Pod beside the slots of the `above` plans of highest rank, at a time at which the job
-/// gets its licences.
+/// may start.
 fn first_slot(
     pods: &[Timeline],
-    licenses: &LicenseTimes,
+    allowed: &AllowedStarts,
     wish: &Wish,
     mut from: Seconds,
     above: usize,
@@ -213,12 +215,12 @@ fn first_slot(
         let slot =
             |(n, pod): (usize, &Timeline)| Some((n, pod.earliest(wish.size, wish.duration, from, above)?));
         let first = pods.iter().enumerate().filter_map(slot).min_by_key(|(n, slot)| (slot.start, *n))?;
-        let licensed = licenses.first_time(pods, wish, first.1.start, above)?;
-        if licensed == first.1.start {
+        let start = allowed.first(pods, wish, first.1.start, above)?;
+        if start == first.1.start {
             return Some(first);
         }
         // The slot may be taken by then.
-        from = licensed;
+        from = start;
     }
 }
 

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use vipu_types::{IpuCount, ModelName};
 
 use super::*;
+use crate::Licenses;
 use crate::{LicenseReservation, LicenseReservations, Seconds, span};
 
 const NOW: Seconds = Seconds(1000);
@@ -44,7 +45,7 @@ fn pod64(taken: &[(std::ops::Range<usize>, Seconds)]) -> Timeline {
 
 /// Free times without licences.
 fn laid(pods: Vec<Timeline>, plans: Vec<Plan>) -> FreeTimes {
-    FreeTimes::new(pods, Licenses::default(), plans)
+    FreeTimes::new(pods, OtherNeeds::default(), plans)
 }
 
 fn starts(pods: Vec<Timeline>, plans: Vec<Plan>) -> Vec<Option<Seconds>> {
@@ -180,11 +181,11 @@ proptest! {
     #[test]
     fn plans_do_not_meet(pod in small_pods(), plans in small_plans()) {
         let mut pods = [pod.clone()];
-        let licenses = LicenseTimes::new(Licenses::default());
-        let starts: Vec<_> = lay(&mut pods, &licenses, plans.iter(), 0).collect();
+        let allowed = AllowedStarts::new(OtherNeeds::default());
+        let starts: Vec<_> = lay(&mut pods, &allowed, plans.iter(), 0).collect();
         let mut used = std::collections::HashSet::new();
         for (n, (plan, start)) in plans.iter().zip(&starts).enumerate() {
-            let slot = first_slot(&pods, &licenses, &plan.wish, plan.not_before, n).map(|(_, slot)| slot);
+            let slot = first_slot(&pods, &allowed, &plan.wish, plan.not_before, n).map(|(_, slot)| slot);
             prop_assert_eq!(slot.as_ref().map(|slot| slot.start), *start);
             let Some(slot) = slot else { continue };
             prop_assert!(slot.start >= plan.not_before);
@@ -210,8 +211,9 @@ fn a_plan_leaves_the_reserved_number_of_ipus_free() {
     let starts = |in_use: &[(Seconds, u32)], reserved: &[LicenseReservation], plans| {
         let reservations = LicenseReservations { total: 64, reserved: reserved.to_vec() };
         let licenses = Licenses { reservations, in_use: in_use.to_vec() };
+        let others = OtherNeeds { licenses, ..OtherNeeds::default() };
         let taken: Vec<_> = in_use.iter().map(|(end, ipus)| (0..*ipus as usize, *end)).collect();
-        let laid = FreeTimes::new(vec![pod64(&taken)], licenses, plans).plans;
+        let laid = FreeTimes::new(vec![pod64(&taken)], others, plans).plans;
         laid.into_iter().map(|laid| laid.start.map(|start| start.0 - NOW.0)).collect::<Vec<_>>()
     };
     let night = [reserved(100, 200, 32)];
@@ -230,7 +232,8 @@ fn a_plan_leaves_the_reserved_number_of_ipus_free() {
     // The cluster never has enough.
     let reservations = LicenseReservations { total: 8, reserved: night.to_vec() };
     let licenses = Licenses { reservations, in_use: Vec::new() };
-    assert_eq!(FreeTimes::new(vec![pod64(&[])], licenses, vec![plan(1, 16, 10)]).plans[0].start, None);
+    let others = OtherNeeds { licenses, ..OtherNeeds::default() };
+    assert_eq!(FreeTimes::new(vec![pod64(&[])], others, vec![plan(1, 16, 10)]).plans[0].start, None);
     let mut inside = plan(1, 64, 500);
     inside.wish.rank.in_reservation = true;
     assert_eq!(starts(&[], &night, vec![inside]), [Some(0)]);

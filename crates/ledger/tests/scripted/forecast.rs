@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::script::{Scripted, drain, jobs, pod_with, wish};
-use ledger::{Drain, Event, Forecast, Licenses, Place, Placement, PodInTime, Seconds};
+use ledger::{Drain, Event, Forecast, OtherNeeds, Place, Placement, PodInTime, Seconds};
 use proptest::prelude::*;
 use vipu_types::IpuCount;
 
@@ -36,7 +36,7 @@ fn copied(scripted: &Scripted, placement: Placement, taken: &[(u32, u32, i64)]) 
     });
     let pod = PodInTime { ipus: 64, layout: domain_size.into(), taken: taken.collect() };
     let line = scripted.ledger.line_behind(&wish(1, 1, 1).model, None, 100);
-    Forecast::new(Seconds(0), placement, &[pod], Licenses::default(), line)
+    Forecast::new(Seconds(0), placement, &[pod], OtherNeeds::default(), line)
 }
 
 proptest! {

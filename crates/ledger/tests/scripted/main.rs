@@ -18,3 +18,4 @@ mod reconcile;
 mod refusals;
 mod script;
 mod shared;
+mod whole_times;

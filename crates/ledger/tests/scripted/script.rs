@@ -10,7 +10,7 @@ use std::time::Duration;
 use ledger::{
     Action, AdoptedAs, Claim, Drain, DrainScope, DriverAction, Ending, Event, HostAction, IdleRules,
     KeepIdleFor, KnownJobs, Ledger, Millis, ModelFacts, Place, Placement, Rank, ReuseReset, Seconds,
-    SeenPartition, Wish, span,
+    SeenPartition, WholeTimes, Wish, span,
 };
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
 
@@ -169,7 +169,13 @@ pub fn empty_pod() -> Scripted {
 /// Returns Slurm's jobs. Jobs with an end run, the others wait.
 pub fn jobs(now: i64, ends: &[(u32, i64)]) -> KnownJobs {
     let ends = ends.iter().map(|&(job, end)| (job, Seconds(end))).collect();
-    KnownJobs { now: Seconds(now), ends, expected: HashMap::new(), patience: Duration::from_secs(60) }
+    KnownJobs {
+        now: Seconds(now),
+        ends,
+        expected: HashMap::new(),
+        patience: Duration::from_secs(60),
+        whole_times: WholeTimes::default(),
+    }
 }
 
 /// Returns the wish of a job on pod64. Jobs with a lower id go first.
