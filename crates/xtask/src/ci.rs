@@ -1,11 +1,12 @@
 //! `cargo xtask ci`: the checks that every change has to pass, and with `--full` the checks that take hours.
 
-use std::{path::Path, process::ExitCode};
+use std::{path::Path, process::ExitCode, thread};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::ValueEnum as _;
 use testbed::{compose, programs};
 
+use crate::image::Suite;
 use crate::results::Table;
 use crate::{
     build, cargo_deny, crate_layers, dist, faults, fuzz, image, layout, matrix, needed_packages, prometheus,
@@ -35,8 +36,17 @@ pub fn run(full: bool) -> Result<ExitCode> {
     }
     build::for_tests()?;
     let (mut table, here) = (Table::default(), programs::slurm_version()?);
-    table.add(here.to_string(), test_run::run(None)?);
-    matrix::run(image::Suite::value_variants(), None, Some(here), image::MIRROR, &mut table)?;
+    // Making the images mostly waits for packages.
+    let (images, tests) = thread::scope(|scope| {
+        let make =
+            || Suite::value_variants().iter().try_for_each(|suite| image::build(*suite, image::MIRROR));
+        let images = scope.spawn(make);
+        let tests = test_run::run(None);
+        (images.join().unwrap_or_else(|_| bail!("a panic")), tests)
+    });
+    images?;
+    table.add(here.to_string(), tests?);
+    matrix::run(Suite::value_variants(), None, Some(here), image::MIRROR, &mut table)?;
     if !full {
         dist::try_tested_objects(&mut table)?;
     }

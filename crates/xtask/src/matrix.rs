@@ -7,9 +7,10 @@
 use std::{
     path::{Path, PathBuf},
     process::Command,
+    thread,
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use slurm_release::Version;
 use testbed::{compose, programs, say};
 
@@ -66,34 +67,49 @@ pub fn run(
     for (name, program) in INSIDE_ONE.iter().zip(&inside) {
         image::stage_file(program, &files.join("bin").join(name))?;
     }
-    for &suite in suites {
-        image::build(suite, mirror)?;
-        let slurm = programs::version_shown(&slurm_of(suite)?)?;
-        let programs = if done == Some(slurm) { &[] } else { &INSIDE_ONE[..] };
-        let results = if slurm.known().is_some() {
-            if suite == SLURM_UPGRADE.1 {
-                image::build(SLURM_UPGRADE.2, mirror)?;
-            }
-            run_suite(suite, &files, programs, &matrix, filter)?
-        } else {
-            let (debian, how) = (suite.name(), "measure it with `cargo xtask layout`");
-            say(format!("Debian {debian} now has Slurm {slurm}, which is not in layouts.json: {how}"));
-            let mut results = Results::default();
-            results.group(OF_SUITE).failed += 1;
-            results
-        };
+    let known = make_images(suites, mirror, table)?;
+    if suites.contains(&SLURM_UPGRADE.1) && !suites.contains(&SLURM_UPGRADE.2) {
+        image::build(SLURM_UPGRADE.2, mirror)?;
+    }
+    let inside_one = |(suite, slurm): &(Suite, Version)| {
+        let programs = if done == Some(*slurm) { &[] } else { &INSIDE_ONE[..] };
+        on_one_host(*suite, &files, programs, filter)
+    };
+    let on_clusters = |(suite, _): &(Suite, Version)| on_several_hosts(*suite, &files, &matrix, filter);
+    // The tests on clusters mostly wait, so the others run beside them.
+    let (on_clusters, inside_one) = thread::scope(|scope| {
+        let on_clusters = scope.spawn(|| known.iter().map(on_clusters).collect::<Result<Vec<_>>>());
+        let inside_one = known.iter().map(inside_one).collect::<Result<Vec<_>>>();
+        (on_clusters.join().unwrap_or_else(|_| bail!("a panic")), inside_one)
+    });
+    for (((_, slurm), mut results), on_clusters) in known.iter().zip(inside_one?).zip(on_clusters?) {
+        results.add(&on_clusters);
         table.add(format!("{slurm} in containers"), results);
     }
     Ok(())
 }
 
-fn run_suite(
-    suite: Suite,
-    files: &Path,
-    programs: &[&str],
-    matrix: &Path,
-    filter: Option<&str>,
-) -> Result<Results> {
+/// Makes the image of each suite. Returns the suites whose Slurm is known, and counts others as failed.
+fn make_images(suites: &[Suite], mirror: &str, table: &mut Table) -> Result<Vec<(Suite, Version)>> {
+    let mut known = Vec::new();
+    for &suite in suites {
+        image::build(suite, mirror)?;
+        let slurm = programs::version_shown(&slurm_of(suite)?)?;
+        if slurm.known().is_some() {
+            known.push((suite, slurm));
+        } else {
+            let (debian, how) = (suite.name(), "measure it with `cargo xtask layout`");
+            say(format!("Debian {debian} now has Slurm {slurm}, which is not in layouts.json: {how}"));
+            let mut results = Results::default();
+            results.group(OF_SUITE).failed += 1;
+            table.add(format!("{slurm} in containers"), results);
+        }
+    }
+    Ok(known)
+}
+
+/// Runs the tests on daemons of one host, in one container.
+fn on_one_host(suite: Suite, files: &Path, programs: &[&str], filter: Option<&str>) -> Result<Results> {
     let mut results = Results::default();
     let threads = test_run::threads();
     let skipped = || ON_THIS_MACHINE_ONLY.iter().flat_map(|file| ["--skip", file]).collect();
@@ -102,13 +118,17 @@ fn run_suite(
     for program in programs {
         results.add(&second_try::count(|harness| inside(suite, files, program, harness), &harness)?);
     }
-    // Three clusters run at a time, because they mostly wait.
+    Ok(results)
+}
+
+/// Runs the tests on clusters of containers.
+fn on_several_hosts(suite: Suite, files: &Path, matrix: &Path, filter: Option<&str>) -> Result<Results> {
+    // Three clusters run at a time.
     let (upgrade, from, _) = SLURM_UPGRADE;
     let skipped = if suite == from { &[][..] } else { &["--skip", upgrade] };
     let harness = [&["--test-threads", "3"], skipped].concat().into_iter().chain(filter);
     let harness: Vec<_> = harness.collect();
-    results.add(&second_try::count(|harness| driving(suite, files, matrix, harness), &harness)?);
-    Ok(results)
+    second_try::count(|harness| driving(suite, files, matrix, harness), &harness)
 }
 
 /// Builds one target of the end-to-end tests, and returns the path of its program.

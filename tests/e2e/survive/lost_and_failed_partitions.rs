@@ -128,7 +128,7 @@ fn job_waits_in_line_again_when_its_controller_goes_away() -> Result<()> {
     settings.expect_log("no IPU job").expect_log("still there").run(|cluster| {
         // The run is never launched: --no-requeue does not concern it.
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16", "--no-requeue"])?;
-        main_job::await_creating(cluster, job)?;
+        cluster.mock().await_created(&partition(job), LIMIT)?;
         cluster.mock().refuse()?;
         waits_again(cluster, job, 1)?;
         let named = |reason: &str| reason.contains("vipu") && !reason.contains("held");
