@@ -57,6 +57,8 @@ pub enum Mood {
     CreatesVeryLate,
     /// Some removes take effect up to [`VERY_LATE`] after their caller has given up.
     RemovesLate,
+    /// Some resets take effect up to [`VERY_LATE`] after their caller has given up.
+    ResetsLate,
     /// The answers are allowed by the interface, but the mock never gives them: see [`as_by_other_hands`].
     OtherHands,
     /// No call gets an answer or has an effect. Only `endless.rs` uses this.
@@ -169,6 +171,7 @@ impl Network for Rc<Slurmctld> {
             Mood::CreatesLate if often && creates => Fate::Late(cluster.up_to(LATE)),
             Mood::CreatesVeryLate if often && creates => Fate::Late(cluster.up_to(VERY_LATE)),
             Mood::RemovesLate if often && removes => Fate::Late(cluster.up_to(VERY_LATE)),
+            Mood::ResetsLate if often && call == Call::Reset => Fate::Late(cluster.up_to(VERY_LATE)),
             _ if creates || removes => Fate::After(cluster.up_to(USUAL)),
             _ => Fate::After(Duration::ZERO),
         }

@@ -31,6 +31,10 @@ pub enum Kind {
     CreatesFail,
     /// A partition is never finished.
     CreatesStick,
+    /// A reset ends in error.
+    ResetsFail,
+    /// A reset never ends.
+    ResetsStick,
     /// A removal ends in error.
     RemovesFail,
     /// A partition is never removed.
@@ -51,7 +55,7 @@ use Kind::*;
 use Mood::*;
 
 /// The kinds that are drawn, each with its weight.
-pub const KINDS: [(Kind, u32); 26] = [
+pub const KINDS: [(Kind, u32); 29] = [
     (Killed, 4),
     (KilledForgetful, 4),
     (TakenOver, 3),
@@ -67,10 +71,13 @@ pub const KINDS: [(Kind, u32); 26] = [
     (InMood(CreatesLate), 2),
     (InMood(CreatesVeryLate), 2),
     (InMood(RemovesLate), 2),
+    (InMood(ResetsLate), 2),
     (Restarts, 2),
     (Forgets, 1),
     (CreatesFail, 2),
     (CreatesStick, 1),
+    (ResetsFail, 2),
+    (ResetsStick, 1),
     (RemovesFail, 2),
     (RemovesStick, 1),
     (CreatesSlow, 2),

@@ -145,6 +145,8 @@ async fn suffer(cluster: &Rc<Cluster>, fault: &Fault) {
         }
         Kind::CreatesFail => machine.inject(Effect::CreateError { text: words() }),
         Kind::CreatesStick => machine.inject(Effect::CreateStuck),
+        Kind::ResetsFail => machine.inject(Effect::ResetError { text: words() }),
+        Kind::ResetsStick => machine.inject(Effect::ResetStuck),
         Kind::RemovesFail => machine.inject(Effect::RemoveFail { text: words() }),
         Kind::CreatesSlow => machine.inject(Effect::SlowCreate { factor: 10.0 }),
         Kind::RemovesStick => machine.inject(Effect::RemoveStuck),

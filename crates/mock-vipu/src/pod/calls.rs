@@ -120,11 +120,13 @@ impl Pod {
         partition.errors.clear();
         partition.enter(State::Resetting, now, &mut self.records);
         let up_at = now + self.settings.reset_time();
-        let error = self.faults.take(id, |effect| match effect {
-            Effect::ResetError { text } => Some(Step::Fail(text.clone())),
+        let fault = self.faults.take(id, |effect| match effect {
+            Effect::ResetError { text } => Some(Some(Step::Fail(text.clone()))),
+            Effect::ResetStuck => Some(None),
             _ => None,
         });
-        partition.plan(Some((up_at, error.unwrap_or(Step::ComeUp))), &mut self.agenda);
+        let step = fault.unwrap_or(Some(Step::ComeUp));
+        partition.plan(step.map(|step| (up_at, step)), &mut self.agenda);
         Ok(())
     }
 

@@ -45,6 +45,8 @@ pub enum Effect {
     SlowCreate { factor: f64 },
     /// The reset of the partition ends in error. Its status has the text.
     ResetError { text: String },
+    /// The reset of the partition never ends.
+    ResetStuck,
     /// The removal, unless forced, ends in an error, and the partition stays. Its status has the text.
     RemoveFail { text: String },
     /// The removal, unless forced, never ends.
