@@ -21,9 +21,15 @@ pub fn plugin_packages() -> impl Iterator<Item = &'static str> {
 /// Builds the plugins and their helper as they are shipped, and the other programs, in the folders in which
 /// the testbed finds them.
 pub fn plugins_and_programs() -> Result<()> {
-    let release = ["build", "--release", "--package", "ipuof-fetch"];
-    run::cargo(&release.into_iter().chain(plugin_packages()).collect::<Vec<_>>())?;
+    released(&[])?;
     let programs = ["mock-vipu", "svipu", "vipu-setup", "testbed"];
     let programs = programs.into_iter().flat_map(|program| ["--package", program]);
     run::cargo(&["build", "--bins"].into_iter().chain(programs).collect::<Vec<_>>())
+}
+
+/// Builds the plugins and their helper, and the programs of these packages, as they are shipped.
+pub fn released(programs: &[&'static str]) -> Result<()> {
+    let release = ["build", "--release", "--package", "ipuof-fetch"];
+    let programs = programs.iter().flat_map(|&program| ["--package", program]);
+    run::cargo(&release.into_iter().chain(plugin_packages()).chain(programs).collect::<Vec<_>>())
 }

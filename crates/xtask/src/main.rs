@@ -1,7 +1,8 @@
-//! Project tasks: `cargo xtask demo`, `test`, `simulate`, `image`, `dist`, `layout`, `fuzz`, `valgrind`, `prometheus`,
+//! Project tasks: `cargo xtask demo`, `test`, `bench`, `simulate`, `image`, `dist`, `layout`, `fuzz`, `valgrind`, `prometheus`,
 //! `upgrade`, `slurm-tests`, `ci`.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod build;
 mod cargo_deny;
 mod ci;
@@ -68,6 +69,13 @@ enum Task {
         /// With --matrix: the address of Debian's packages, from which missing base images are made.
         #[arg(long, default_value = image::MIRROR, requires = "matrix")]
         mirror: String,
+    },
+    /// Measure slurm-vipu beside stock Slurm as ratios with intervals, and write the table of docs/bench.md. Needs root.
+    ///
+    /// Takes about half an hour. The machine should do nothing else.
+    Bench {
+        /// One measurement: launch, burst, jobs, scheduling, squeue, memory or client.
+        name: Option<String>,
     },
     /// Make an image with Slurm, and a folder with our plugins and the mock, for docker/compose.yaml.
     Image {
@@ -192,6 +200,11 @@ fn run_task(task: Task) -> Result<ExitCode> {
             let results = if faults.is_some() { faults::run(filter)? } else { test_run::run(filter)? };
             table.add(programs::slurm_version()?.to_string(), results);
             Ok(table.finish())
+        }
+        Task::Bench { name } => {
+            needed_packages::install_missing(&needed_packages::SLURM)?;
+            bench::run(name.as_deref())?;
+            Ok(ExitCode::SUCCESS)
         }
         Task::Image { suite, mirror } => {
             image::make(suite, &mirror)?;

@@ -62,6 +62,14 @@ impl Process {
         Ok(clock.now()?.into())
     }
 
+    /// The bytes of memory that it shares with no file: heap, stacks and changed data.
+    pub fn own_memory(&self) -> io::Result<u64> {
+        let status = fs::read_to_string(self.entry("status"))?;
+        let kibibytes = status.lines().find_map(|line| line.strip_prefix("RssAnon:")?.strip_suffix("kB"));
+        let kibibytes = kibibytes.and_then(|number| number.trim().parse::<u64>().ok());
+        kibibytes.map(|number| number << 10).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    }
+
     fn entry(&self, name: &str) -> PathBuf {
         format!("/proc/{}/{name}", self.pid).into()
     }
@@ -139,6 +147,14 @@ mod tests {
         }
         let missing = Process { pid: u32::MAX, parent: 0, start: 0 };
         assert!(missing.processor_time().is_err());
+    }
+
+    #[test]
+    fn own_memory_grows_with_what_is_written() {
+        let before = own().own_memory().unwrap();
+        let written = std::hint::black_box(vec![1_u8; 64 << 20]);
+        assert!(own().own_memory().unwrap() >= before + (32 << 20));
+        drop(written);
     }
 
     #[test]

@@ -1,0 +1,128 @@
+//! The time from a ready partition to the first command of a job that is alone, beside a stock Slurm whose
+//! PrologSlurmctld sleeps for as long as the create.
+
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    time::Duration,
+};
+
+use anyhow::{Context, Result, ensure};
+use tempfile::TempDir;
+use testbed::{Cluster, JobId, Settings};
+
+use crate::{
+    Extent, Row, Target,
+    row::Scale,
+    sides::{Side, alternate, pairs, settings, with_both},
+};
+
+/// Prints the time of the first command, the job, and the partition if there is one.
+const SCRIPT: &str = "t=$(date +%s%N)\necho $t $SLURM_JOB_ID $SLURM_VIPU_PARTITION";
+
+/// The longest time for a job on an idle cluster.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// The rows: name, text, target, command, and number of pairs.
+const ROWS: [(&str, &str, Target, By, usize); 3] = [
+    ("batch", "ready to first command, sbatch", Target::AtMost(1.10), By::Sbatch, 30),
+    ("srun", "ready to first command, srun", Target::None, By::Srun, 12),
+    ("salloc", "ready to first command, salloc srun", Target::None, By::Salloc, 12),
+];
+
+pub(crate) fn measure(extent: Extent) -> Result<Vec<Row>> {
+    let prolog = Prolog::new(extent.of(Duration::from_secs(2), Duration::from_millis(300)))?;
+    let rows = &ROWS[..extent.of(ROWS.len(), 1)];
+    with_both(
+        |side| prolog.settings(side),
+        |both| {
+            let row = |&(name, what, target, by, number)| {
+                let launch = |side| launch(both.cluster(side), side, by, &prolog);
+                // The first job of a cluster finds nothing in the machine's caches.
+                alternate(1, launch)?;
+                let pairs = pairs(&alternate(extent.of(number, 1), launch)?, |time| 1e3 * time.as_secs_f64());
+                anyhow::Ok(Row { name, what, unit: "ms", scale: Scale::Ratio, target, pairs })
+            };
+            rows.iter().map(row).collect()
+        },
+    )
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    Sbatch,
+    Srun,
+    Salloc,
+}
+
+/// The time from a ready partition, or the end of PrologSlurmctld, to the job's first command.
+fn launch(cluster: &Cluster, side: Side, by: By, prolog: &Prolog) -> Result<Duration> {
+    let gres = "--gres=vipu:pod64:16";
+    let shown = match by {
+        By::Sbatch => {
+            let job = cluster.sbatch(SCRIPT, &[gres])?;
+            cluster.await_end(job, LIMIT)?;
+            cluster.job_output(job)
+        }
+        By::Srun => {
+            cluster.command("srun").args(&[gres, "bash", "-c", SCRIPT]).start()?.success(LIMIT)?.stdout
+        }
+        By::Salloc => {
+            let salloc = cluster.command("salloc").args(&[gres, "srun", "bash", "-c", SCRIPT]);
+            salloc.start()?.success(LIMIT)?.stdout
+        }
+    };
+    let words: Vec<_> = shown.split_whitespace().collect();
+    let [started, job, ..] = words[..] else { anyhow::bail!("{by:?} printed '{shown}'") };
+    let (started, job): (u64, JobId) = (started.parse()?, job.parse()?);
+    cluster.await_end(job, LIMIT)?;
+    let ready = match side {
+        Side::Stock => prolog.ended(job)?,
+        Side::Ours => {
+            let partition = words.get(2).with_context(|| format!("job {job} has no partition"))?;
+            let record = cluster.mock().await_removed(partition, LIMIT)?;
+            record.active.with_context(|| format!("{partition} was never ACTIVE"))?.0
+        }
+    };
+    ensure!(started >= ready, "job {job} started before it was ready");
+    Ok(Duration::from_nanos(started - ready))
+}
+
+/// The PrologSlurmctld of the stock side. It notes for each job when it ended.
+struct Prolog {
+    folder: TempDir,
+    create: Duration,
+}
+
+impl Prolog {
+    fn new(create: Duration) -> Result<Self> {
+        // SlurmUser runs the script and writes beside it.
+        let folder = tempfile::Builder::new().permissions(Permissions::from_mode(0o777)).tempdir()?;
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o777))?;
+        let prolog = Self { folder, create };
+        let (script, folder) = (prolog.script(), prolog.folder.path().display().to_string());
+        let seconds = create.as_secs_f64();
+        fs::write(&script, format!("#!/bin/bash\nsleep {seconds}\ndate +%s%N > {folder}/$SLURM_JOB_ID\n"))?;
+        fs::set_permissions(&script, Permissions::from_mode(0o755))?;
+        Ok(prolog)
+    }
+
+    fn script(&self) -> std::path::PathBuf {
+        self.folder.path().join("prolog")
+    }
+
+    fn ended(&self, job: JobId) -> Result<u64> {
+        let note: &Path = &self.folder.path().join(job.to_string());
+        let note = fs::read_to_string(note).with_context(|| format!("job {job} had no PrologSlurmctld"))?;
+        Ok(note.trim().parse()?)
+    }
+
+    fn settings(&self, side: Side) -> Settings {
+        let settings = settings(side).nodes(1).create_time(self.create);
+        match side {
+            Side::Ours => settings,
+            Side::Stock => settings.slurm_conf(&format!("PrologSlurmctld={}", self.script().display())),
+        }
+    }
+}
