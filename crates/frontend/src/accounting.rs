@@ -34,7 +34,8 @@ pub(crate) struct EnteredIpus {
 
 /// Enters the IPUs that a tested job asks for.
 pub(crate) fn request(frontend: &Frontend, job: &mut impl JobMut, wanted: &Resolved) {
-    job.enter_requested_ipus(&wanted.model, counted(frontend, wanted));
+    let of = frontend.gres_type(&wanted.model, wanted.size);
+    job.enter_requested_ipus(&of, counted(frontend, wanted));
 }
 
 /// The IPUs that Slurm counts for a request.
@@ -55,7 +56,7 @@ pub(crate) fn is_within_limits(frontend: &Frontend, job: &mut impl JobMut, wante
     }
     let own = counted(frontend, wanted);
     let is_prepared = frontend.ledger().preparation(job.id()).is_some();
-    let is_within = job.is_within_limits(&wanted.model, own);
+    let is_within = job.is_within_limits(&frontend.gres_type(&wanted.model, wanted.size), own);
     if !is_within && is_prepared {
         frontend.tell(Event::Forgo { job: job.id(), in_vain: false });
     }
@@ -78,14 +79,15 @@ fn is_within_with_prepared(frontend: &Frontend, job: &mut impl JobMut, wanted: &
     let prepared: u64 = sizes.map(|claim| u64::from(claim.size.get())).sum();
     let own = counted(frontend, wanted);
     let all = prepared + own;
-    if prepared == 0 || own == 0 || job.is_within_limits(&wanted.model, all) {
+    let of = frontend.gres_type(&wanted.model, wanted.size);
+    if prepared == 0 || own == 0 || job.is_within_limits(&of, all) {
         return true;
     }
     // A limit for each job says nothing about several jobs.
     if job.shown_reason().is_some_and(|reason| reason.ends_with("PerJob")) {
         return true;
     }
-    job.enter_ipus_for_limits(&wanted.model, all);
+    job.enter_ipus_for_limits(&of, all);
     false
 }
 
@@ -123,7 +125,8 @@ pub fn resized(frontend: &Frontend, job: impl JobMut) {
 
 fn enter(frontend: &Frontend, mut job: impl JobMut) {
     let Some(claim) = frontend.ledger().live_claim(job.id()).cloned() else { return };
-    if counts_gres(frontend, &claim.model) && job.enter_allocated_ipus(&claim.model, claim.size) {
+    let of = frontend.gres_type(&claim.model, claim.size);
+    if counts_gres(frontend, &claim.model) && job.enter_allocated_ipus(&of, claim.size) {
         lock(&frontend.entered_ipus.jobs).insert(job.id());
         frontend.outside().ask_host(HostTask::SettleAccounting);
         frontend.outside().ask_host(HostTask::WatchCount(claim));
@@ -132,7 +135,8 @@ fn enter(frontend: &Frontend, mut job: impl JobMut) {
 
 /// Watches the count of a job that an earlier slurmctld has counted.
 pub(crate) fn adopt(frontend: &Frontend, job: impl Job, claim: &Claim) {
-    if job.has_counted(&claim.model, claim.size) {
+    let of = frontend.gres_type(&claim.model, claim.size);
+    if job.has_counted(&of, claim.size) {
         frontend.outside().ask_host(HostTask::WatchCount(claim.clone()));
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use ledger::{Action, Claim, Ending, Event, LicenseReservations, Millis, ModelFacts, Seconds, WholeTimes};
 use tracing::error;
-use vipu_types::{JobRun, ModelName, PartitionId};
+use vipu_types::{GresType, IpuCount, JobRun, ModelName, PartitionId};
 
 use crate::accounting::EnteredIpus;
 use crate::between_callbacks::{Asked, BetweenCallbacks, OnNodes, Told};
@@ -233,6 +233,11 @@ impl Frontend {
     /// Answers a question from the models in force.
     pub fn models<R>(&self, ask: impl FnOnce(&Models) -> R) -> R {
         ask(&self.models.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The GRES type of a job with a partition of this size ([`Models::gres_type`]).
+    pub(crate) fn gres_type(&self, model: &ModelName, size: IpuCount) -> GresType {
+        self.models(|models| models.gres_type(model, size))
     }
 
     /// The reservations of each model's licence.

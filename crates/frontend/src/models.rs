@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ledger::{IdleRules, KeepIdleFor, ModelFacts, Placement, ReuseReset};
 use vipu_conf::{Accounting, AuditLevel, AuditTo, Mode, OnPartitionError, Settings, SizePolicy};
-use vipu_types::{ControllerName, Delivery, IpuCount, ModelName, PartitionId};
+use vipu_types::{ControllerName, Delivery, GresRequest, GresType, IpuCount, ModelName, PartitionId};
 
 use crate::request::{Resolved, size_below};
 
@@ -16,6 +16,8 @@ use crate::request::{Resolved, size_below};
 pub struct Model {
     /// The largest partition of a job, in IPUs.
     pub largest: u32,
+    /// The sizes of partitions that nodes offer as GRES types. `None` if the type is the name of the model.
+    pub sizes: Option<BTreeSet<IpuCount>>,
     /// The settings from its file. `None` until the file was good once; until then the model has no jobs.
     pub settings: Option<Settings>,
 }
@@ -37,12 +39,21 @@ impl Model {
     /// A model with a limit only.
     #[cfg(test)]
     pub(crate) fn of_size(largest: u32) -> Self {
-        Self { largest, settings: None }
+        Self { largest, sizes: None, settings: None }
     }
 
     /// IPUs in one IPU-Link domain. Without settings, and so without jobs, the largest number that there is.
     pub(crate) fn link_domain(&self) -> IpuCount {
         self.settings.as_ref().map_or(IpuCount::LARGEST, |own| own.link_domain_size)
+    }
+
+    /// The request for this number of IPUs, of the model called `name`.
+    pub(crate) fn request(&self, name: &ModelName, ipus: Option<u64>) -> GresRequest {
+        match (&self.sizes, ipus) {
+            (None, None) => GresRequest { of: Some(GresType::Model(name.clone())), count: None },
+            (None, Some(ipus)) => GresRequest::of_one(GresType::Model(name.clone()), ipus),
+            (Some(_), ipus) => GresRequest::of_one(GresType::Size(ipus.unwrap_or(1)), 1),
+        }
     }
 
     /// Whether its jobs get partitions of a pool.
@@ -115,6 +126,30 @@ fn idle_rules(settings: &Settings) -> IdleRules {
 }
 
 impl Models {
+    /// The GRES type of a job with a partition of this size: the model, or the size if nodes offer sizes.
+    /// Slurm's selector and its accounting know the job by it.
+    pub fn gres_type(&self, model: &ModelName, size: IpuCount) -> GresType {
+        match self.0.get(model) {
+            Some(Model { sizes: Some(_), .. }) => GresType::Size(size.get().into()),
+            _ => GresType::Model(model.clone()),
+        }
+    }
+
+    /// The GRES types of all jobs of a model.
+    pub fn gres_types(&self, model: &ModelName) -> Vec<GresType> {
+        let sizes = self.0.get(model).and_then(|model| model.sizes.as_ref());
+        let of_sizes = |sizes: &BTreeSet<_>| sizes.iter().map(|size| self.gres_type(model, *size)).collect();
+        sizes.map_or_else(|| vec![GresType::Model(model.clone())], of_sizes)
+    }
+
+    /// A model by a GRES type of its jobs.
+    pub(crate) fn by_gres_type(&self, of: &GresType) -> Option<(&ModelName, &Model)> {
+        match of {
+            GresType::Model(name) => self.0.get_key_value(name),
+            GresType::Size(_) => self.0.iter().find(|(_, model)| model.sizes.is_some()),
+        }
+    }
+
     /// The settings in force of a model.
     pub(crate) fn settings(&self, model: &ModelName) -> Option<&Settings> {
         self.0.get(model)?.settings.as_ref()

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use vipu_types::{IpuCount, ModelName, Shape};
+use vipu_types::{IpuCount, Shape};
 
 use crate::frontend::Frontend;
 use crate::limits::Standing;
-use crate::request::Taken;
+use crate::request::{Taken, in_words};
 
 /// Fits a request to the pool of its model, if it has one. A size that the pool lacks is rounded up, if the site
 /// says so. Until the controllers answer, nobody knows the sizes of partitions that an administrator made.
+/// Sizes that nodes offer as GRES types are the only ones that Slurm's selector finds.
 ///
 /// # Errors
 /// The refusal, in one line for the user.
@@ -29,9 +30,9 @@ pub(crate) fn fitted(frontend: &Frontend, taken: Taken, standing: &Standing) -> 
         let pool = own.pool.as_ref()?;
         let made: BTreeSet<_> = pool.made_sizes().collect();
         let are_all_known = pool.is_all_made() && !own.use_reconfig_partition;
-        Some((made, are_all_known, model.most(name, standing).ipus, model.rounds_up()))
+        Some((made, are_all_known, model.most(name, standing).ipus, model.clone()))
     });
-    let Some((made, are_all_known, most, rounds_up)) = of_model else { return Ok(taken) };
+    let Some((made, are_all_known, most, of_model)) = of_model else { return Ok(taken) };
     if taken.resolved.shape != Shape::default() {
         return Err(format!(
             "vipu: {model} has a pool of partitions, whose shapes are as they are: leave out the options for the shape \
@@ -43,34 +44,31 @@ pub(crate) fn fitted(frontend: &Frontend, taken: Taken, standing: &Standing) -> 
         let ledger = frontend.ledger();
         (ledger.pool_sizes(model), ledger.pool_serves(model, size))
     };
-    if seen.is_empty() && !are_all_known {
+    let is_on_nodes = |size: &IpuCount| of_model.sizes.as_ref().is_none_or(|sizes| sizes.contains(size));
+    let are_unknown = seen.is_empty() && !are_all_known;
+    if (are_unknown || is_served) && is_on_nodes(&size) {
         return Ok(taken);
     }
-    let sizes: BTreeSet<_> = made.into_iter().chain(seen).filter(|size| size.get() <= most).collect();
-    if sizes.is_empty() || sizes.contains(&size) || is_served {
+    let of_nodes = of_model.sizes.iter().flatten().copied().filter(|_| are_unknown);
+    let sizes = made.into_iter().chain(seen).chain(of_nodes);
+    let sizes: BTreeSet<_> = sizes.filter(|size| size.get() <= most && is_on_nodes(size)).collect();
+    if sizes.contains(&size) || (sizes.is_empty() && of_model.sizes.is_none()) {
         return Ok(taken);
     }
+    let words = || in_words(sizes.iter().copied());
     match sizes.range(size..).next() {
-        Some(larger) if rounds_up => Ok(taken.rounded_to(*larger, words(&sizes))),
-        _ => Err(refusal(model, size, &sizes)),
-    }
-}
-
-fn refusal(model: &ModelName, size: IpuCount, sizes: &BTreeSet<IpuCount>) -> String {
-    let valid: Vec<_> = sizes.iter().map(|size| format!("--gres=vipu:{model}:{size}")).collect();
-    format!(
-        "vipu: there is no partition for {size} IPUs: the pool of {model} has partitions of {}; valid: {}",
-        words(sizes),
-        valid.join(" or ")
-    )
-}
-
-/// The sizes in words, as in `4, 8 or 16 IPUs`.
-fn words(sizes: &BTreeSet<IpuCount>) -> String {
-    let all: Vec<_> = sizes.iter().map(ToString::to_string).collect();
-    match all.split_last() {
-        Some((last, [])) => format!("{last} IPUs"),
-        Some((last, others)) => format!("{} or {last} IPUs", others.join(", ")),
-        None => String::new(),
+        Some(larger) if of_model.rounds_up() => Ok(taken.rounded_to(*larger, words())),
+        _ if sizes.is_empty() => Err(format!(
+            "vipu: there is no partition for {size} IPUs: no partition of the pool of {model} has a size that nodes offer"
+        )),
+        _ => {
+            let valid = sizes.iter().map(|size| of_model.request(model, Some(size.get().into())));
+            let valid: Vec<_> = valid.map(|request| format!("--gres={request}")).collect();
+            Err(format!(
+                "vipu: there is no partition for {size} IPUs: the pool of {model} has partitions of {}; valid: {}",
+                words(),
+                valid.join(" or ")
+            ))
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! Resolves a GRES request on this site, or says which requests would be valid.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 
 use ledger::Claim;
 use vipu_types::{
-    Asked, BadValue, Contradiction, GresRequest, IpuCount, JobOption, Misfit, ModelName, NotASize,
+    Asked, BadValue, Contradiction, GresRequest, GresType, IpuCount, JobOption, Misfit, ModelName, NotASize,
     RequestError, Shape,
 };
 
@@ -32,11 +33,6 @@ pub(crate) struct Resolved {
 }
 
 impl Resolved {
-    /// The complete request, as Slurm keeps it.
-    pub(crate) fn canonical(&self) -> GresRequest {
-        GresRequest { model: Some(self.model.clone()), count: Some(self.size.get().into()) }
-    }
-
     /// Whether this claim was made for the request, in this run of this user's job. The options of a job
     /// cannot change, so its shape is not compared.
     pub(crate) fn is_claimed_by(&self, claim: &Claim, user: u32, restart: u16) -> bool {
@@ -52,16 +48,22 @@ pub(crate) struct Taken {
     pub(crate) resolved: Resolved,
     /// The sizes of partitions that made its number of IPUs be rounded up.
     sizes: String,
+    /// Whether the user wrote a number without a type, and sizes are types here.
+    lacks_type: bool,
 }
 
 impl Taken {
-    /// A line for the user, if the job gets more IPUs than asked for.
-    pub(crate) fn notice(&self) -> Option<String> {
+    /// A line for the user, if the job gets more IPUs than asked for, or should be written in another form.
+    pub(crate) fn notice(&self, canonical: &GresRequest) -> Option<String> {
         let (asked, size) = (self.asked, self.resolved.size);
         let is_rounded = asked != u64::from(size.get());
-        is_rounded.then(|| {
-            format!("vipu: {asked} IPUs are rounded up to {size}, as partitions have {}", self.sizes)
-        })
+        let meaning = match (is_rounded, self.lacks_type) {
+            (true, _) => format!("{asked} IPUs are rounded up to {size}, as partitions have {}", self.sizes),
+            (false, true) => format!("this is one partition of {}", in_words([size])),
+            (false, false) => return None,
+        };
+        let advice = if self.lacks_type { format!("; write --gres={canonical}") } else { String::new() };
+        Some(format!("vipu: {meaning}{advice}"))
     }
 
     /// This request with another size, because there are only partitions with `sizes`.
@@ -99,8 +101,12 @@ enum Fault {
     TooLarge(String),
     #[error("jobs on {0} get all {1} IPUs of a Pod")]
     NotWhole(ModelName, IpuCount),
+    #[error("a job has one partition, not {0}")]
+    NotOnePartition(u64),
     #[error("there is no model {0}")]
     NoSuchModel(ModelName),
+    #[error("no node has {0} as the size of partitions")]
+    NoSizes(u64),
     #[error("which model? {}", match .0 {
         Written::Gres => "write --gres=vipu:<model>:<IPUs>",
         Written::Options => "add --ipu-model=<model>",
@@ -129,32 +135,31 @@ enum Written {
     Options,
 }
 
-/// Requests that would be accepted: models, each with the number of IPUs if that has to be written.
-struct Valid<'a> {
+/// Requests that would be accepted.
+struct Valid {
     written: Written,
-    requests: Vec<(&'a ModelName, Option<u64>)>,
+    requests: Vec<GresRequest>,
     /// Whether an option has to name the model.
     needs_model: bool,
 }
 
-impl Valid<'_> {
+impl Valid {
     /// No better request is known.
     const NONE: Self = Self { written: Written::Gres, requests: Vec::new(), needs_model: false };
 }
 
-impl fmt::Display for Valid<'_> {
+impl fmt::Display for Valid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, (model, count)) in self.requests.iter().enumerate() {
+        for (i, request) in self.requests.iter().enumerate() {
             f.write_str(if i == 0 { "; valid: " } else { " or " })?;
-            match (self.written, count) {
-                (Written::Gres, None) => write!(f, "--gres=vipu:{model}")?,
-                (Written::Gres, Some(count)) => write!(f, "--gres=vipu:{model}:{count}")?,
-                (Written::Options, None) => write!(f, "--ipu-model={model}")?,
-                (Written::Options, Some(count)) if self.needs_model => {
-                    write!(f, "--ipus={count} --ipu-model={model}")?;
-                }
-                (Written::Options, Some(count)) => write!(f, "--ipus={count}")?,
+            if self.written == Written::Gres {
+                write!(f, "--gres={request}")?;
+                continue;
             }
+            let model = request.of.as_ref().map(GresType::model).filter(|_| self.needs_model);
+            let options = request.ipus().map(|ipus| format!("--ipus={ipus}")).into_iter();
+            let options = options.chain(model.map(|model| format!("--ipu-model={model}")));
+            f.write_str(&options.collect::<Vec<_>>().join(" "))?;
         }
         Ok(())
     }
@@ -172,9 +177,12 @@ impl fmt::Display for Offer<'_> {
         f.write_str("models: ")?;
         for (i, (name, model)) in models.iter().enumerate() {
             let separator = if i == 0 { "" } else { ", " };
-            match model.only_size() {
-                Some(size) => write!(f, "{separator}{name} ({size} IPUs)")?,
-                None => write!(f, "{separator}{name} (1, 2, 4 ... {} IPUs)", size_below(model.largest))?,
+            match (model.only_size(), &model.sizes) {
+                (Some(size), _) => write!(f, "{separator}{name} ({size} IPUs)")?,
+                (None, Some(sizes)) => write!(f, "{separator}{name} ({})", in_words(sizes.iter().copied()))?,
+                (None, None) => {
+                    write!(f, "{separator}{name} (1, 2, 4 ... {} IPUs)", size_below(model.largest))?;
+                }
             }
         }
         Ok(())
@@ -182,6 +190,11 @@ impl fmt::Display for Offer<'_> {
 }
 
 impl Models {
+    /// The complete request, as Slurm keeps it.
+    pub(crate) fn canonical(&self, wanted: &Resolved) -> GresRequest {
+        GresRequest::of_one(self.gres_type(&wanted.model, wanted.size), wanted.size.get().into())
+    }
+
     /// Resolves a new request. `None` if it asks for no IPUs.
     pub(crate) fn find_new(&self, request: &Request) -> Result<Option<Taken>, Refusal> {
         let (asked, gres) = self.parse(request)?;
@@ -194,7 +207,8 @@ impl Models {
     /// count any more, and their model counts only if the list has none.
     pub(crate) fn find_changed(&self, request: &Request) -> Result<Option<Taken>, Refusal> {
         let (asked, gres) = self.parse(request)?;
-        let with_model = |gres: GresRequest| GresRequest { model: gres.model.or(asked.model), ..gres };
+        let with_model =
+            |gres: GresRequest| GresRequest { of: gres.of.or_else(|| asked.gres_type()), ..gres };
         let resolve = |gres| self.resolve(&with_model(gres), Written::Gres, asked.shape, &request.standing);
         gres.map(resolve).transpose()
     }
@@ -229,14 +243,21 @@ impl Models {
         shape: Shape,
         standing: &Standing,
     ) -> Result<Taken, Refusal> {
-        let asked = request.ipus();
+        let asked = request.ipus().unwrap_or(1);
         let (name, model) = self.choose(request, written, standing)?;
         let most = model.most(name, standing);
         let valid = |sizes: &[u64]| {
-            let fitting = sizes.iter().filter(|size| (1..=u64::from(most.ipus)).contains(*size));
-            let requests = fitting.map(|&count| (name, Some(count))).collect();
-            Valid { written, requests, needs_model: request.model.is_none() && self.0.len() > 1 }
+            let fitting = sizes.iter().filter(|size| model.offers(**size, most.ipus));
+            let requests = fitting.map(|&ipus| model.request(name, Some(ipus))).collect();
+            Valid { written, requests, needs_model: request.of.is_none() && self.0.len() > 1 }
         };
+        if let (Some(GresType::Size(_)), Some(partitions)) =
+            (&request.of, request.count.filter(|count| *count != 1))
+        {
+            let together = asked.saturating_mul(partitions);
+            let sizes = if together > asked { &[asked, together][..] } else { &[asked] };
+            return Err(self.refusal(Fault::NotOnePartition(partitions), valid(sizes)));
+        }
         let largest = size_below(most.ipus);
         let only_size = model.only_size();
         if let Some(whole) = only_size.filter(|whole| model.size_for(asked, most.ipus) != Ok(*whole)) {
@@ -259,7 +280,8 @@ impl Models {
         shape.check(size, model.link_domain()).map_err(|why| self.refusal(why.into(), Valid::NONE))?;
         let resolved = Resolved { model: name.clone(), size, shape };
         let sizes = only_size.map_or_else(|| "1, 2, 4 ... IPUs".to_owned(), |whole| format!("{whole} IPUs"));
-        Ok(Taken { asked, resolved, sizes })
+        let lacks_type = written == Written::Gres && request.of.is_none() && model.sizes.is_some();
+        Ok(Taken { asked, resolved, sizes, lacks_type })
     }
 
     fn choose(
@@ -268,13 +290,17 @@ impl Models {
         written: Written,
         standing: &Standing,
     ) -> Result<(&ModelName, &Model), Refusal> {
-        let found = match &request.model {
-            Some(asked) => self.0.get_key_value(asked).ok_or_else(|| Fault::NoSuchModel(asked.clone())),
-            None => self.only_choice(request.ipus(), standing).ok_or(Fault::WhichModel(written)),
+        let ipus = request.ipus();
+        let found = match &request.of {
+            Some(of) => self.by_gres_type(of).ok_or_else(|| match of {
+                GresType::Model(model) => Fault::NoSuchModel(model.clone()),
+                GresType::Size(size) => Fault::NoSizes(*size),
+            }),
+            None => self.only_choice(ipus.unwrap_or(1), standing).ok_or(Fault::WhichModel(written)),
         };
         found.map_err(|fault| {
-            let with_size = self.with_size(request.ipus(), standing);
-            let requests = with_size.map(|(name, _)| (name, request.count)).collect();
+            let with_size = self.with_size(ipus.unwrap_or(1), standing);
+            let requests = with_size.map(|(name, model)| model.request(name, ipus)).collect();
             self.refusal(fault, Valid { written, requests, needs_model: true })
         })
     }
@@ -302,10 +328,14 @@ impl Models {
         })
     }
 
-    fn refusal(&self, fault: Fault, valid: Valid<'_>) -> Refusal {
+    fn refusal(&self, fault: Fault, valid: Valid) -> Refusal {
         let for_good = matches!(
             fault,
-            Fault::Grammar(_) | Fault::NotASize(_) | Fault::BadValue(_) | Fault::Contradiction(_)
+            Fault::Grammar(_)
+                | Fault::NotASize(_)
+                | Fault::BadValue(_)
+                | Fault::Contradiction(_)
+                | Fault::NotOnePartition(_)
         );
         let mut line = String::with_capacity(USUAL_LINE);
         // Writing to a String cannot fail.
@@ -315,6 +345,12 @@ impl Models {
 }
 
 impl Model {
+    /// Whether nodes have partitions with this number of IPUs, and a job may have `most`.
+    fn offers(&self, ipus: u64, most: u32) -> bool {
+        let is_offered = |sizes: &BTreeSet<IpuCount>| sizes.iter().any(|size| u64::from(size.get()) == ipus);
+        (1..=u64::from(most)).contains(&ipus) && self.sizes.as_ref().is_none_or(is_offered)
+    }
+
     /// The partition size for this number of IPUs. A number between two sizes gets the larger one, if the
     /// site rounds up and `most` allows it. Between zero and a whole Pod there is no size, if jobs get whole Pods.
     fn size_for(&self, count: u64, most: u32) -> Result<IpuCount, NotASize> {
@@ -337,6 +373,16 @@ impl Model {
 /// The largest partition size not above `limit`.
 pub(crate) fn size_below(limit: u32) -> u64 {
     limit.checked_ilog2().map_or(0, |log| 1 << log)
+}
+
+/// Sizes in words, as in `4, 8 or 16 IPUs`.
+pub(crate) fn in_words(sizes: impl IntoIterator<Item = IpuCount>) -> String {
+    let all: Vec<_> = sizes.into_iter().map(|size| size.to_string()).collect();
+    match all.split_last() {
+        Some((last, [])) => format!("{last} IPU{}", if last == "1" { "" } else { "s" }),
+        Some((last, others)) => format!("{} or {last} IPUs", others.join(", ")),
+        None => String::new(),
+    }
 }
 
 #[cfg(test)]

@@ -24,7 +24,8 @@ fn answer(models: &Models, tres: &str) -> String {
 
 fn answer_to(models: &Models, request: &Request) -> String {
     let found = models.find_new(request);
-    found.map_or_else(|why| why.to_string(), |done| done.unwrap().resolved.canonical().to_string())
+    let canonical = |done: Option<Taken>| models.canonical(&done.unwrap().resolved).to_string();
+    found.map_or_else(|why| why.to_string(), canonical)
 }
 
 /// The answer of pod64 with these lines in its file: the list and the notice, or the refusal.
@@ -32,10 +33,26 @@ fn with_conf(lines: &str, request: &Request) -> (String, Option<String>) {
     let file = format!("ApiHost=x IpuofDir=/x {lines}");
     let settings = Settings::parse(&file, Path::new("vipu.conf")).unwrap();
     let largest = settings.max_ipus_per_job.min(64);
-    let model = Model { largest, settings: Some(settings) };
+    let model = Model { largest, sizes: None, settings: Some(settings) };
     let models = Models([(ModelName::new("pod64").unwrap(), model)].into());
-    let notice = models.find_new(request).ok().flatten().and_then(|taken| taken.notice());
-    (answer_to(&models, request), notice)
+    with_notice(&models, request)
+}
+
+fn with_notice(models: &Models, request: &Request) -> (String, Option<String>) {
+    let taken = models.find_new(request).ok().flatten();
+    let notice = taken.and_then(|taken| taken.notice(&models.canonical(&taken.resolved)));
+    (answer_to(models, request), notice)
+}
+
+/// A model whose nodes offer partitions of 4 and 16 IPUs, and others.
+fn sizes_and(others: &[(&str, u32)], conf: &str) -> Models {
+    let file = format!("ApiHost=x IpuofDir=/x Mode=pool Pool=16x4,4x8 {conf}");
+    let settings = vipu_conf::Settings::parse(&file, std::path::Path::new("vipu.conf")).unwrap();
+    let sizes = [4, 16].map(|size| IpuCount::new(size).unwrap()).into();
+    let sized = Model { largest: 16, sizes: Some(sizes), settings: Some(settings) };
+    let Models(mut all) = models(others);
+    all.insert(ModelName::of_sizes(), sized);
+    Models(all)
 }
 
 #[test]
@@ -216,12 +233,68 @@ fn a_change_of_the_list_keeps_the_other_options() {
     let two = models(&[("pod16", 16), ("pod64", 64)]);
     let changed = |tres| {
         let found = two.find_changed(&asks(tres, &["ipus=16", "ipu_model=pod64", "ipu_gcds=4"]));
-        found.map_or_else(|why| why.to_string(), |done| done.unwrap().resolved.canonical().to_string())
+        found.map_or_else(|why| why.to_string(), |done| two.canonical(&done.unwrap().resolved).to_string())
     };
     assert_eq!(changed("vipu:8"), "vipu:pod64:8");
     assert_eq!(changed("vipu:pod16:8"), "vipu:pod16:8");
     let line = "vipu: --ipu-gcds=4: 2 IPUs cannot be divided into so many GCDs; models: ";
     assert!(changed("vipu:pod64:2").starts_with(line), "{}", changed("vipu:pod64:2"));
+}
+
+#[test]
+fn a_size_is_a_type_where_nodes_offer_sizes() {
+    let sizes = sizes_and(&[], "");
+    for (tres, options, list, notice) in [
+        ("vipu:16:1", &[][..], "vipu:16:1", None),
+        ("vipu:16:1", &["ipus=16", "ipu_model=vipu"], "vipu:16:1", None),
+        ("", &["ipus=16"], "vipu:16:1", None),
+        ("vipu:vipu:4", &[], "vipu:4:1", None),
+        ("vipu:16", &[], "vipu:16:1", Some("this is one partition of 16 IPUs; write --gres=vipu:16:1")),
+        ("vipu", &[], "vipu:1:1", Some("this is one partition of 1 IPU; write --gres=vipu:1:1")),
+    ] {
+        let notice = notice.map(|notice| format!("vipu: {notice}"));
+        assert_eq!(
+            with_notice(&sizes, &asks(tres, options)),
+            (list.to_owned(), notice),
+            "{tres} {options:?}"
+        );
+    }
+    let rounding = sizes_and(&[], "SizePolicy=round-up");
+    let notice = "vipu: 3 IPUs are rounded up to 4, as partitions have 1, 2, 4 ... IPUs";
+    assert_eq!(with_notice(&rounding, &asks("vipu:3:1", &[])), ("vipu:4:1".into(), Some(notice.into())));
+    let notice = format!("{notice}; write --gres=vipu:4:1");
+    assert_eq!(with_notice(&rounding, &asks("vipu:3", &[])), ("vipu:4:1".into(), Some(notice)));
+}
+
+#[test]
+fn a_refusal_of_a_size_names_the_sizes_of_nodes() {
+    let sizes = sizes_and(&[], "");
+    for (tres, line) in [
+        ("vipu:16:2", "a job has one partition, not 2; valid: --gres=vipu:16:1"),
+        ("vipu:4:4", "a job has one partition, not 4; valid: --gres=vipu:4:1 or --gres=vipu:16:1"),
+        ("vipu:4:0", "a job has one partition, not 0; valid: --gres=vipu:4:1"),
+        ("vipu:12:1", "12 IPUs is not a power of two; valid: --gres=vipu:16:1"),
+        ("vipu:64:1", "a job on vipu gets at most 16 IPUs; valid: --gres=vipu:16:1"),
+        ("vipu:pod64:16", "there is no model pod64; valid: --gres=vipu:16:1"),
+        ("vipu:1:1,vipu:4:1", "'vipu:1:1' and 'vipu:4:1': a job has one partition, ask for vipu once"),
+    ] {
+        assert_eq!(answer(&sizes, tres), format!("vipu: {line}; models: vipu (4 or 16 IPUs)"));
+    }
+    let without = models(&[("pod64", 64)]);
+    assert_eq!(
+        answer(&without, "vipu:16:1"),
+        "vipu: no node has 16 as the size of partitions; valid: --gres=vipu:pod64:16; models: pod64 (1, 2, 4 ... 64 IPUs)"
+    );
+    let both = sizes_and(&[("pod64", 64)], "");
+    assert!(answer(&both, "vipu:4").starts_with(
+        "vipu: which model? write --gres=vipu:<model>:<IPUs>; valid: --gres=vipu:pod64:4 or --gres=vipu:4:1;"
+    ));
+    assert_eq!(answer(&both, "vipu:4:1"), "vipu:4:1");
+    let other_model = answer_to(&both, &asks("vipu:4:1", &["ipu_model=pod64"]));
+    assert!(
+        other_model.starts_with("vipu: --ipu-model=pod64 and --gres=vipu:4:1 are two models"),
+        "{other_model}"
+    );
 }
 
 #[test]
@@ -260,7 +333,7 @@ fn a_model_that_gives_whole_pods_has_one_size() {
 fn a_number_alone_means_the_model_that_has_this_size() {
     let whole = Settings::parse("ApiHost=x IpuofDir=/x Mode=whole", Path::new("vipu.conf")).unwrap();
     let Models(mut two) = models(&[("pod16", 16)]);
-    two.insert(ModelName::new("pod64").unwrap(), Model { largest: 64, settings: Some(whole) });
+    two.insert(ModelName::new("pod64").unwrap(), Model { largest: 64, sizes: None, settings: Some(whole) });
     let two = Models(two);
     assert_eq!(answer(&two, "vipu:8"), "vipu:pod16:8");
     assert_eq!(answer(&two, "vipu:64"), "vipu:pod64:64");

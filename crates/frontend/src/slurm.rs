@@ -8,7 +8,7 @@ use std::ops::Deref;
 use std::time::Duration;
 
 use ledger::Seconds;
-use vipu_types::{IpuCount, ModelName, PartitionEnd, PartitionId};
+use vipu_types::{GresType, IpuCount, PartitionEnd, PartitionId};
 
 /// A job, under at least the job read lock.
 #[allow(missing_docs, reason = "each is documented where it is implemented on Slurm's record")]
@@ -62,7 +62,7 @@ pub trait Job: Copy {
     fn takes_whole_nodes(self) -> bool;
     fn gets_all_gres(self) -> bool;
     fn ipus_are_counted(self) -> bool;
-    fn has_counted(self, model: &ModelName, size: IpuCount) -> bool;
+    fn has_counted(self, of: &GresType, size: IpuCount) -> bool;
     fn has_lost_count(self) -> bool;
     fn account(self) -> Option<String>;
     fn licenses(self) -> Option<String>;
@@ -96,13 +96,13 @@ pub trait JobMut: Deref<Target: Job> {
     fn remove_environment(&mut self, name: &str);
     fn set_script_environment(&mut self, name: &str, value: &str);
     fn remove_script_environment_of(&mut self, beginning: &str);
-    fn enter_requested_ipus(&mut self, model: &ModelName, ipus: u64);
-    fn enter_ipus_for_limits(&mut self, model: &ModelName, ipus: u64);
-    fn enter_allocated_ipus(&mut self, model: &ModelName, size: IpuCount) -> bool;
+    fn enter_requested_ipus(&mut self, of: &GresType, ipus: u64);
+    fn enter_ipus_for_limits(&mut self, of: &GresType, ipus: u64);
+    fn enter_allocated_ipus(&mut self, of: &GresType, size: IpuCount) -> bool;
     fn clear_allocated_ipus(&mut self);
-    fn count_again(&mut self, model: &ModelName, size: IpuCount);
+    fn count_again(&mut self, of: &GresType, size: IpuCount);
     fn write_partition_line(&mut self, partition: &PartitionId, start: i64, end: Option<PartitionEnd>);
-    fn is_within_limits(&mut self, model: &ModelName, ipus: u64) -> bool;
+    fn is_within_limits(&mut self, of: &GresType, ipus: u64) -> bool;
     fn waive_ipu_limits(&mut self) -> Waiver;
     fn end_waiver(&mut self, waiver: &Waiver);
 }
@@ -170,9 +170,9 @@ pub trait JobDescription {
 pub trait SlurmPartitions {
     /// The names of all Slurm partitions.
     fn names(&self) -> Vec<String>;
-    /// Whether a node of this Slurm partition has IPUs, of this model if one is given. `None` for an unknown
+    /// Whether a node of this Slurm partition has IPUs, of this type if one is given. `None` for an unknown
     /// Slurm partition.
-    fn have(&self, slurm_partition: &str, model: Option<&ModelName>) -> Option<bool>;
+    fn have(&self, slurm_partition: &str, of: Option<&GresType>) -> Option<bool>;
 }
 
 /// The licences that the cluster has, and the reservations of them.

@@ -12,7 +12,6 @@ use crate::models::Models;
 use crate::outside::Outside;
 use crate::request::{Refusal, Request, Resolved, Taken};
 use crate::slurm::{Job, JobDescription};
-use crate::slurm_partition_ipus::Found;
 use crate::{keep_and_requeue, pool_sizes};
 
 /// Removes variables by which a user's own client could deceive root's Prolog and Epilog. A change of a job
@@ -51,15 +50,16 @@ pub fn submitted(
     };
     let taken = pool_sizes::fitted(frontend, taken, &request.standing)?;
     let named = request.standing.slurm_partitions.filter(|_| !takes_its_place(description));
-    there_are_ipus(&frontend.slurm_partition_ipus, description, named.as_deref(), &taken)?;
+    there_are_ipus(frontend, description, named.as_deref(), &taken.resolved)?;
     let model = &taken.resolved.model;
     let limits = frontend.models(|models| models.failure_limits(model));
     let shortened = keep_and_requeue::check(limits, &request.options, model)?;
-    complete(frontend.outside(), description, &request.tres, &taken)?;
+    let canonical = frontend.models(|models| models.canonical(&taken.resolved));
+    complete(frontend.outside(), description, &request.tres, &canonical)?;
     complete_licenses(frontend, description, None, Some(&taken.resolved), licenses::of_new)?;
     failpoints::stop!("submit");
     let room = why_not_now(&frontend.ledger(), description, &taken);
-    let notices: Vec<_> = taken.notice().into_iter().chain(shortened).chain(room).collect();
+    let notices: Vec<_> = taken.notice(&canonical).into_iter().chain(shortened).chain(room).collect();
     Ok((!notices.is_empty()).then(|| notices.join("\n")))
 }
 
@@ -102,14 +102,15 @@ fn takes_its_place(description: &impl JobDescription) -> bool {
 /// Refuses a job in Slurm partitions without IPUs. It would wait for ever, or be refused with words about
 /// nodes.
 fn there_are_ipus(
-    found: &Found,
+    frontend: &Frontend,
     description: &impl JobDescription,
     slurm_partitions: Option<&str>,
-    taken: &Taken,
+    wanted: &Resolved,
 ) -> Result<(), String> {
-    let Some(wanted) = slurm_partitions else { return Ok(()) };
+    let Some(names) = slurm_partitions else { return Ok(()) };
+    let of = frontend.gres_type(&wanted.model, wanted.size);
     let all = || description.all_slurm_partitions();
-    let refusal = found.refuse(all, wanted, &taken.resolved.model);
+    let refusal = frontend.slurm_partition_ipus.refuse(all, names, &of);
     refusal.map_or(Ok(()), Err)
 }
 
@@ -143,8 +144,10 @@ pub fn changed(
     let tell = |line: &String| info!("job {} is not changed: {line}", job.id());
     let taken = judge_change(frontend, description, job).inspect_err(tell)?;
     let taken = taken.filter(|_| gres.is_some());
-    if let Some((taken, gres)) = taken.as_ref().zip(gres.as_deref()) {
-        complete(frontend.outside(), description, gres, taken)?;
+    let canonical = |taken: &Taken| frontend.models(|models| models.canonical(&taken.resolved));
+    let canonical = taken.as_ref().map(canonical);
+    if let Some((canonical, gres)) = canonical.as_ref().zip(gres.as_deref()) {
+        complete(frontend.outside(), description, gres, canonical)?;
     }
     if job.is_pending() && (gres.is_some() || description.licenses().is_some()) {
         let wanted = match gres {
@@ -161,7 +164,7 @@ pub fn changed(
         let kept = frontend.models(|models| licenses::of_running(models, &asked, &of_job));
         kept.into_iter().for_each(|licenses| description.set_licenses(&licenses));
     }
-    Ok(taken.and_then(|taken| taken.notice()))
+    Ok(taken.zip(canonical).and_then(|(taken, canonical)| taken.notice(&canonical)))
 }
 
 /// The request of a job after a change that concerns its IPUs. `None` after any other change, and for a job
@@ -194,7 +197,7 @@ fn judge_change(
     };
     let taken = pool_sizes::fitted(frontend, taken, &request.standing)?;
     let slurm_partitions = request.standing.slurm_partitions.as_deref();
-    there_are_ipus(&frontend.slurm_partition_ipus, description, slurm_partitions, &taken)?;
+    there_are_ipus(frontend, description, slurm_partitions, &taken.resolved)?;
     Ok(Some(taken))
 }
 
@@ -218,12 +221,11 @@ fn complete(
     outside: &dyn Outside,
     description: &mut impl JobDescription,
     tres: &str,
-    taken: &Taken,
+    canonical: &GresRequest,
 ) -> Result<(), String> {
     if outside.is_switched_off() {
         return Err(SWITCHED_OFF.to_owned());
     }
-    let canonical = taken.resolved.canonical();
     match canonical.replace_in(tres) {
         Some(completed) if completed == tres => {}
         Some(completed) => description.set_tres_per_node(&completed),

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use slurm_host::gres::Record;
-use vipu_conf::LoadError;
-use vipu_types::{IpuCount, ModelName, NotASize};
+use vipu_conf::{LoadError, Reason};
+use vipu_types::{GresType, IpuCount, NotASize, OfferedModels};
 
 /// Returns the faults, each in one line with advice. `folder` is that of slurm.conf, if Slurm named it.
 ///
@@ -40,17 +40,28 @@ fn of_record(offer: &Record) -> Option<String> {
              Gres=vipu:<model>:no_consume:{count}"
         ));
     };
-    if let Err(why) = ModelName::new(model) {
-        return Some(format!(
-            "Gres={shown} of this node in slurm.conf: {why}; write Gres=vipu:<model>:no_consume:{count}"
-        ));
-    }
-    let size = IpuCount::new(count).err()?;
+    let of = match GresType::new(model) {
+        Ok(of) => of,
+        Err(why) => {
+            return Some(format!(
+                "Gres={shown} of this node in slurm.conf: {why}; write Gres=vipu:<model>:no_consume:{count}"
+            ));
+        }
+    };
+    let (ipus, unknown) = match of {
+        GresType::Model(_) => (count, format!("{model}:no_consume:<IPUs of the Pod>")),
+        GresType::Size(ipus) => (ipus, format!("<IPUs of a partition>:no_consume:{count}")),
+    };
+    let with = |ipus: u64| match of {
+        GresType::Model(_) => format!("{model}:no_consume:{ipus}"),
+        GresType::Size(_) => format!("{ipus}:no_consume:{count}"),
+    };
+    let size = IpuCount::new(ipus).err()?;
     let valid = match size {
         NotASize::NotPowerOfTwo { below, above, .. } => {
-            format!("{model}:no_consume:{below} or Gres=vipu:{model}:no_consume:{above}")
+            format!("{} or Gres=vipu:{}", with(below), with(above))
         }
-        NotASize::Zero | NotASize::TooLarge(_) => format!("{model}:no_consume:<IPUs of the Pod>"),
+        NotASize::Zero | NotASize::TooLarge(_) => unknown,
     };
     Some(format!("Gres={shown} of this node in slurm.conf: {}; write Gres=vipu:{valid}", no_pod(&size)))
 }
@@ -63,13 +74,17 @@ fn no_pod(size: &NotASize) -> String {
     }
 }
 
-/// The fault of a model whose file is a dangling link.
+/// The fault of a model whose file is a dangling link, or lacks the pool of the sizes that the node offers.
 fn of_files(offer: &Record, folder: &Path) -> Option<String> {
-    let model = ModelName::new(offer.kind.as_ref()?).ok()?;
-    let read = vipu_conf::load(folder, std::slice::from_ref(&model)).remove(&model)?;
-    match read {
-        Err(why @ LoadError::DanglingLink { .. }) => {
+    let mut offered = OfferedModels::default();
+    offered.add(&format!("{}:{}", offer.kind.as_ref()?, offer.count)).ok()?;
+    let (_, read) = vipu_conf::load_offered(folder, &offered).pop_first()?;
+    match read.err()? {
+        why @ LoadError::DanglingLink { .. } => {
             Some(format!("Gres={}: {why}; create that file, or remove the link", element(offer)))
+        }
+        LoadError::Broken(why) if why.problems.iter().any(|it| it.reason == Reason::SizesWithoutPool) => {
+            Some(format!("Gres={}: {}", element(offer), why.one_line()))
         }
         _ => None,
     }
@@ -125,6 +140,25 @@ mod tests {
             let [fault] = &told[..] else { panic!("{offer:?}: {told:?}") };
             assert!(parts.iter().all(|part| fault.contains(part)), "{fault}");
         }
+    }
+
+    #[test]
+    fn a_number_is_a_size_and_any_count_of_it_is_good() {
+        assert_eq!(faults(&[offer("16", 3), offer("4", 8)], None), [""; 0]);
+        let told = faults(&[offer("12", 4)], None);
+        assert!(told[0].ends_with("write Gres=vipu:8:no_consume:4 or Gres=vipu:16:no_consume:4"), "{told:?}");
+        let folder = tempfile::tempdir().unwrap();
+        let with_file = |text: &str| {
+            std::fs::write(folder.path().join("vipu.conf"), text).unwrap();
+            faults(&[offer("16", 4)], Some(folder.path()))
+        };
+        assert_eq!(with_file("ApiHost=x IpuofDir=/x Mode=pool Pool=16x4"), [""; 0]);
+        assert_eq!(with_file("broken"), [""; 0], "slurmctld tells other errors");
+        let told = with_file("ApiHost=x IpuofDir=/x");
+        assert!(
+            told[0].starts_with("Gres=vipu:16:4: vipu.conf: nodes offer partitions by their size"),
+            "{told:?}"
+        );
     }
 
     #[test]

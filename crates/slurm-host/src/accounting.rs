@@ -21,7 +21,7 @@ mod tres;
 use std::sync::OnceLock;
 
 use slurm_release::{Field, Ptr};
-use vipu_types::{IpuCount, ModelName};
+use vipu_types::{GresType, IpuCount};
 
 use self::functions::Functions;
 use self::tres::{Counts, TresNames};
@@ -58,9 +58,9 @@ fn functions() -> Option<&'static Functions> {
 
 impl JobRef<'_> {
     /// Whether Slurm has counted these IPUs for the job's allocation.
-    pub fn has_counted(self, model: &ModelName, size: IpuCount) -> bool {
+    pub fn has_counted(self, of: &GresType, size: IpuCount) -> bool {
         self.counts_allocated(|names, count| {
-            let counted = names.counted(model, size.get().into());
+            let counted = names.counted(of, size.get().into());
             counted.filter(|(_, ipus)| *ipus > 0).any(|(place, ipus)| count(place) == Some(ipus))
         })
     }
@@ -86,33 +86,33 @@ impl JobRef<'_> {
 impl JobMut<'_> {
     /// Enters the IPUs that the job asks for, whatever the number of its nodes: for Slurm's limits, and into
     /// `ReqTRES`. Slurm computes both anew at each test of the job, and again if the request changes.
-    pub fn enter_requested_ipus(&mut self, model: &ModelName, ipus: u64) {
-        self.enter_ipus_for_limits(model, ipus);
+    pub fn enter_requested_ipus(&mut self, of: &GresType, ipus: u64) {
+        self.enter_ipus_for_limits(of, ipus);
         let Some(functions) = functions() else { return };
-        if self.requested_counts(functions).is_some_and(|counts| counts.enter(model, ipus)) {
+        if self.requested_counts(functions).is_some_and(|counts| counts.enter(of, ipus)) {
             // SAFETY: job write lock; takes the TRES lock itself, which is not held here.
             unsafe { (functions.call.write_requested_tres)(self.record().address(), false) };
         }
     }
 
     /// Enters a number of IPUs that Slurm compares with the limits next, after the answer to this test.
-    pub fn enter_ipus_for_limits(&mut self, model: &ModelName, ipus: u64) {
+    pub fn enter_ipus_for_limits(&mut self, of: &GresType, ipus: u64) {
         let list = self.layout().job_record.gres_list_req;
-        let records = self.ipu_records(list).into_iter().flat_map(|records| records.for_model(model));
-        records.for_each(|(record, is_of_model)| record.set_total(if is_of_model { ipus } else { 0 }));
+        let records = self.ipu_records(list).into_iter().flat_map(|records| records.for_type(of));
+        records.for_each(|(record, is_of_type)| record.set_total(if is_of_type { ipus } else { 0 }));
     }
 
     /// Enters the IPUs of the allocation, for `AllocTRES`, usage and billing, if Slurm has marked them as not
     /// counted. [`Self::clear_allocated_ipus`] has to follow. Returns whether anything was entered.
-    pub fn enter_allocated_ipus(&mut self, model: &ModelName, size: IpuCount) -> bool {
+    pub fn enter_allocated_ipus(&mut self, of: &GresType, size: IpuCount) -> bool {
         if !self.ipus_are_counted() {
             return false;
         }
         let list = self.layout().job_record.gres_list_alloc;
         let Some(records) = self.ipu_records(list) else { return false };
-        let marked = records.for_model(model).into_iter().filter(|(record, _)| record.total() == NO_CONSUME);
+        let marked = records.for_type(of).into_iter().filter(|(record, _)| record.total() == NO_CONSUME);
         marked
-            .map(|(record, is_of_model)| record.set_total(if is_of_model { size.get().into() } else { 0 }))
+            .map(|(record, is_of_type)| record.set_total(if is_of_type { size.get().into() } else { 0 }))
             .count()
             > 0
     }
@@ -125,9 +125,9 @@ impl JobMut<'_> {
     }
 
     /// Has Slurm count the IPUs of the allocation anew, after it has counted them as [`NO_CONSUME`].
-    pub fn count_again(&mut self, model: &ModelName, size: IpuCount) {
+    pub fn count_again(&mut self, of: &GresType, size: IpuCount) {
         let Some(functions) = functions() else { return };
-        if self.enter_allocated_ipus(model, size) {
+        if self.enter_allocated_ipus(of, size) {
             // SAFETY: job write lock; takes the TRES lock itself, which is not held here.
             unsafe { (functions.call.count_allocation)(self.record().address(), false) };
             self.clear_allocated_ipus();

@@ -1,6 +1,5 @@
 //! The Pod models of this cluster, from the nodes' GRES and the files beside slurm.conf.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use driver::{ModelSettings, PodSetup};
@@ -10,9 +9,9 @@ use slurm_host::nodes::NodeGres;
 use tracing::error;
 use vipu_client::{Client, Endpoint};
 use vipu_conf::{AuditLevel, Good, InForce, LoadError, Loaded, Mode, SavedConf, Settings};
-use vipu_types::{ControllerName, ModelName, ModelPool, PodId, Pool};
+use vipu_types::{ControllerName, ModelName, ModelPool, OfferedModels, PodId, Pool};
 
-use crate::node_gres::{consumable, sizes_on_nodes};
+use crate::node_gres::{consumable, models_on_nodes};
 use crate::reporting_controller::ReportingController;
 use crate::saved_conf::GoodTexts;
 
@@ -40,12 +39,12 @@ pub(crate) fn read(
     connect: &Connect<'_>,
 ) -> Reading {
     consumable(nodes).iter().for_each(|fault| error!("{fault}"));
-    let sizes = sizes_on_nodes(nodes);
-    let loaded = vipu_conf::load(folder, &sizes.keys().cloned().collect::<Vec<_>>());
+    let offered = models_on_nodes(nodes);
+    let loaded = vipu_conf::load_offered(folder, &offered);
     let good = good_texts(&loaded);
     in_force.update(loaded, |model| earlier(kept, model));
     tell_errors(in_force, |_| true);
-    let reading = standing(sizes, in_force, good, connect);
+    let reading = standing(offered, in_force, good, connect);
     warn_of_sharing(&reading.models);
     reading
 }
@@ -71,16 +70,14 @@ pub(crate) fn read_new(
     in_force: &mut InForce,
     connect: &Connect<'_>,
 ) -> Reading {
-    let sizes = sizes_on_nodes(nodes);
-    let new: Vec<_> = sizes.keys().filter(|name| in_force.get(name).is_none()).cloned().collect();
-    let mut good = GoodTexts::default();
-    if !new.is_empty() {
-        let loaded = vipu_conf::load(folder, &new);
-        good = good_texts(&loaded);
-        in_force.add(loaded, |model| earlier(kept, model));
-        tell_errors(in_force, |model| new.contains(model));
-    }
-    standing(sizes, in_force, good, connect)
+    let offered = models_on_nodes(nodes);
+    let mut new = offered.clone();
+    new.0.retain(|name, _| in_force.get(name).is_none());
+    let loaded = vipu_conf::load_offered(folder, &new);
+    let good = good_texts(&loaded);
+    in_force.add(loaded, |model| earlier(kept, model));
+    tell_errors(in_force, |model| new.0.contains_key(model));
+    standing(offered, in_force, good, connect)
 }
 
 fn tell_errors(in_force: &InForce, is_news: impl Fn(&ModelName) -> bool) {
@@ -94,14 +91,9 @@ fn tell_errors(in_force: &InForce, is_news: impl Fn(&ModelName) -> bool) {
 }
 
 /// The models on the nodes, with the settings in force.
-fn standing(
-    sizes: BTreeMap<ModelName, u32>,
-    in_force: &InForce,
-    good: GoodTexts,
-    connect: &Connect<'_>,
-) -> Reading {
+fn standing(offered: OfferedModels, in_force: &InForce, good: GoodTexts, connect: &Connect<'_>) -> Reading {
     let mut reading = Reading { good, ..Reading::default() };
-    for (name, on_nodes) in sizes {
+    for (name, offered) in offered.0 {
         let Some(standing) = in_force.get(&name) else { continue };
         let settings = standing.settings.as_ref();
         let setups = match (settings, &standing.error) {
@@ -109,8 +101,8 @@ fn standing(
             (None, error) => Err(error.as_ref().map_or_else(|| "no settings".into(), LoadError::one_line)),
         };
         let limit = settings.filter(|own| own.mode != Mode::Whole).map(|own| own.max_ipus_per_job);
-        let largest = limit.map_or(on_nodes, |most| on_nodes.min(most));
-        let model = Model { largest, settings: settings.cloned() };
+        let largest = limit.map_or(offered.largest(), |most| offered.largest().min(most));
+        let model = Model { largest, sizes: offered.into_sizes(), settings: settings.cloned() };
         reading.facts.push(model.facts(&name, setups.as_ref().err().cloned()));
         reading.setups.extend(setups.into_iter().flatten());
         reading.models.0.insert(name, model);
@@ -172,6 +164,7 @@ fn setups(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::fs;
     use std::sync::Arc;
 
@@ -183,12 +176,17 @@ mod tests {
 
     /// The reading of a slurmctld that finds `file` in vipu.conf, and `kept` from an earlier slurmctld.
     fn found(file: &str, kept: &str) -> Reading {
+        found_for("vipu:pod64:no_consume:64", file, kept)
+    }
+
+    /// The reading if a node has this `Gres=`.
+    fn found_for(gres: &str, file: &str, kept: &str) -> Reading {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("vipu.conf"), file).unwrap();
         fs::write(dir.path().join("vipu_conf.pod64"), kept).unwrap();
         let kept = SavedConf::in_dir(dir.path());
         let connect = |pod, client, _| ReportingController::new(pod, client, Arc::default(), None);
-        read(&[node("vipu:pod64:no_consume:64")], dir.path(), &kept, &mut InForce::default(), &connect)
+        read(&[node(gres)], dir.path(), &kept, &mut InForce::default(), &connect)
     }
 
     const GOOD: &str = "ApiHost=127.0.0.1 IpuofDir=/x MaxIpusPerJob=16";
@@ -215,6 +213,18 @@ mod tests {
         let settings = models.0.values().next().unwrap().settings.as_ref().unwrap();
         assert_eq!(settings.controllers[0].host(), "127.0.0.1");
         assert_eq!(good, [(ModelName::new("pod64").unwrap(), GOOD.to_owned())]);
+    }
+
+    #[test]
+    fn sizes_on_nodes_are_those_of_a_pool() {
+        const SIZES: &str = "vipu:16:no_consume:4,vipu:4:no_consume:8";
+        let Reading { models, facts, .. } = found_for(SIZES, &format!("{GOOD} Mode=pool Pool=16x4"), "");
+        let vipu = &models.0[&ModelName::of_sizes()];
+        assert_eq!((vipu.largest, vipu.sizes.as_ref().map(BTreeSet::len)), (16, Some(2)));
+        assert_eq!(facts[0].trouble, None);
+        let Reading { facts, .. } = found_for(SIZES, GOOD, "");
+        let trouble = facts[0].trouble.as_deref().unwrap();
+        assert!(trouble.contains("write Mode=pool and Pool="), "{trouble}");
     }
 
     #[test]

@@ -4,23 +4,19 @@ use std::collections::BTreeMap;
 
 use slurm_host::nodes::NodeGres;
 use tracing::error;
-use vipu_types::{ModelName, bad_element, consumable_element, ipu_elements, offered_model};
+use vipu_types::{GresType, OfferedModels, bad_element, consumable_element, ipu_elements, offered};
 
-/// The models that nodes offer, each with the largest count any node gives it.
-pub(crate) fn sizes_on_nodes(nodes: &[NodeGres]) -> BTreeMap<ModelName, u32> {
-    let mut sizes = BTreeMap::new();
+/// The models that nodes offer. Errors go into the log.
+pub(crate) fn models_on_nodes(nodes: &[NodeGres]) -> OfferedModels {
+    let mut models = OfferedModels::default();
     for node in nodes {
         for element in ipu_elements(&node.gres) {
-            match offered_model(element) {
-                Ok((model, count)) => {
-                    let size = sizes.entry(model).or_insert(0);
-                    *size = count.max(*size);
-                }
-                Err(why) => error!("{}", bad_element(&node.node, element, &why)),
+            if let Err(why) = models.add(element) {
+                error!("{}", bad_element(&node.node, element, &why));
             }
         }
     }
-    sizes
+    models
 }
 
 /// Elements that lack `no_consume`, each in one line with its nodes. slurmctld sends the word to no slurmd,
@@ -35,10 +31,10 @@ pub(crate) fn consumable(nodes: &[NodeGres]) -> Vec<String> {
     found.into_iter().map(line).collect()
 }
 
-/// Whether a node has IPUs, of this model if one is given.
-pub(crate) fn offers(node: &NodeGres, model: Option<&ModelName>) -> bool {
-    let mut offered = ipu_elements(&node.gres).map(offered_model);
-    offered.any(|found| model.is_none_or(|wanted| found.is_ok_and(|(of, _)| of == *wanted)))
+/// Whether a node has IPUs, of this type if one is given.
+pub(crate) fn offers(node: &NodeGres, of: Option<&GresType>) -> bool {
+    let mut types = ipu_elements(&node.gres).map(offered);
+    types.any(|found| of.is_none_or(|wanted| found.is_ok_and(|(of, _)| of == *wanted)))
 }
 
 #[cfg(test)]
@@ -58,8 +54,9 @@ mod tests {
             node("vipu:no_consume:8"),
             node("vipu:pod4:4(S:0)"),
         ];
-        let sizes = sizes_on_nodes(&nodes);
-        let sizes: Vec<_> = sizes.iter().map(|(model, size)| (model.as_str(), *size)).collect();
+        let OfferedModels(models) = models_on_nodes(&nodes);
+        let sizes: Vec<_> =
+            models.iter().map(|(model, offered)| (model.as_str(), offered.largest())).collect();
         assert_eq!(sizes, [("pod16", 16), ("pod4", 4), ("pod64", 64)]);
     }
 
@@ -84,9 +81,9 @@ mod tests {
 
     #[test]
     fn a_node_offers_the_models_of_its_gres() {
-        let (pod64, pod16) = (ModelName::new("pod64").unwrap(), ModelName::new("pod16").unwrap());
-        let mixed = node("gpu:4,vipu:pod64:no_consume:64");
-        assert_eq!([&pod64, &pod16].map(|model| offers(&mixed, Some(model))), [true, false]);
+        let mixed = node("gpu:4,vipu:pod64:no_consume:64,vipu:16:no_consume:4");
+        let has = |of| offers(&mixed, Some(&GresType::new(of).unwrap()));
+        assert_eq!(["pod64", "pod16", "16", "64"].map(has), [true, false, true, false]);
         assert!(offers(&mixed, None) && !offers(&node("gpu:4"), None));
     }
 }

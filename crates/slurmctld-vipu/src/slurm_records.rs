@@ -12,7 +12,7 @@ use slurm_host::release::{is_run_now, is_test_only, is_will_run};
 use slurm_host::reservations::Reservation;
 use slurm_host::submit::JobDescription;
 use slurm_host::{conf, job, partitions};
-use vipu_types::{IpuCount, ModelName, PartitionEnd, PartitionId};
+use vipu_types::{GresType, IpuCount, PartitionEnd, PartitionId};
 
 use crate::node_gres;
 
@@ -115,7 +115,7 @@ impl Job for SlurmJob<'_> {
         takes_whole_nodes() -> bool;
         gets_all_gres() -> bool;
         ipus_are_counted() -> bool;
-        has_counted(model: &ModelName, size: IpuCount) -> bool;
+        has_counted(of: &GresType, size: IpuCount) -> bool;
         has_lost_count() -> bool;
         account() -> Option<String>;
         licenses() -> Option<String>;
@@ -143,13 +143,13 @@ impl JobMut for SlurmJobMut<'_> {
         remove_environment(name: &str);
         set_script_environment(name: &str, value: &str);
         remove_script_environment_of(beginning: &str);
-        enter_requested_ipus(model: &ModelName, ipus: u64);
-        enter_ipus_for_limits(model: &ModelName, ipus: u64);
-        enter_allocated_ipus(model: &ModelName, size: IpuCount) -> bool;
+        enter_requested_ipus(of: &GresType, ipus: u64);
+        enter_ipus_for_limits(of: &GresType, ipus: u64);
+        enter_allocated_ipus(of: &GresType, size: IpuCount) -> bool;
         clear_allocated_ipus();
-        count_again(model: &ModelName, size: IpuCount);
+        count_again(of: &GresType, size: IpuCount);
         write_partition_line(partition: &PartitionId, start: i64, end: Option<PartitionEnd>);
-        is_within_limits(model: &ModelName, ipus: u64) -> bool;
+        is_within_limits(of: &GresType, ipus: u64) -> bool;
     }
 
     fn waive_ipu_limits(&mut self) -> Waiver {
@@ -236,8 +236,8 @@ struct Partitions<'call>(partitions::SlurmPartitions<'call>);
 impl SlurmPartitions for Partitions<'_> {
     of_slurm_host! { &Self, 0: names() -> Vec<String>; }
 
-    fn have(&self, slurm_partition: &str, model: Option<&ModelName>) -> Option<bool> {
-        self.0.has_node(slurm_partition, &|node| node_gres::offers(node, model))
+    fn have(&self, slurm_partition: &str, of: Option<&GresType>) -> Option<bool> {
+        self.0.has_node(slurm_partition, &|node| node_gres::offers(node, of))
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) fn warnings(
     let counts_gres = |name: &&&ModelName| models.accounting(name).counts_gres();
     let by_gres: Vec<_> = names.iter().copied().filter(|name| counts_gres(&name)).collect();
     if tres.is_some_and(<[_]>::is_empty) && !by_gres.is_empty() {
-        warnings.push(without_tres(&by_gres));
+        warnings.push(without_tres(models, &by_gres));
     }
     let by_license = names.iter().filter(|name| models.accounting(name).counts_license());
     warnings.extend(by_license.filter_map(|model| match licenses::name_of(models, model, of_site) {
@@ -37,8 +37,9 @@ fn too_few(models: &Models, model: &ModelName, license: &str, of_site: &str) -> 
     })
 }
 
-fn without_tres(models: &[&ModelName]) -> String {
-    let of_models: String = models.iter().map(|model| format!(",gres/vipu:{model}")).collect();
+fn without_tres(models: &Models, names: &[&ModelName]) -> String {
+    let types = names.iter().flat_map(|model| models.gres_types(model));
+    let of_models: String = types.map(|of| format!(",gres/vipu:{of}")).collect();
     format!(
         "Slurm's accounting does not count IPUs: sacct, sreport, limits, billing and fair-share leave them out; \
          add gres/vipu{of_models} to AccountingStorageTRES in slurm.conf and restart slurmctld"
@@ -68,7 +69,7 @@ mod tests {
         let model = |(name, line): &(&str, &str)| {
             let file = format!("ApiHost=x IpuofDir=/x {line}");
             let settings = Some(Settings::parse(&file, Path::new("vipu.conf")).unwrap());
-            (ModelName::new(*name).unwrap(), Model { largest: 64, settings })
+            (ModelName::new(*name).unwrap(), Model { largest: 64, sizes: None, settings })
         };
         let models = Models(known.iter().map(model).collect());
         let names: Vec<_> = models.0.keys().collect();

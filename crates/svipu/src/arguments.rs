@@ -189,6 +189,9 @@ pub(crate) enum Command {
         /// The slurm.conf to read. Without it: the one that Slurm's commands read.
         #[arg(long, value_name = "PATH")]
         slurm_conf: Option<PathBuf>,
+        /// Keep partitions made in advance (Gres=vipu:16:4), as a pool (Mode=pool).
+        #[arg(long)]
+        pool: bool,
     },
     /// Serve the numbers of the document over HTTP, for Prometheus and others.
     Exporter {

@@ -190,8 +190,8 @@ fn answer(
         Command::Completions { shell } => Ok(manual::completion(*shell)),
         Command::Man { directory } => manual::pages(directory),
         Command::Conf(command) => conf::run(command, &arguments.common, surroundings, output),
-        Command::Migrate { slurm_conf } => {
-            migrate::show(slurm_conf.as_deref(), &arguments.common, surroundings)
+        Command::Migrate { slurm_conf, pool } => {
+            migrate::show(slurm_conf.as_deref(), *pool, &arguments.common, surroundings)
         }
         Command::Exporter { listen } => Err(exporter::serve(*listen, found()?.1)),
     }

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use similar::TextDiff;
 use slurm_conf::{Files as _, Plugstack, SlurmConf};
+use vipu_conf::Mode;
 use vipu_types::ModelName;
 
 use crate::arguments::Common;
@@ -49,6 +50,8 @@ struct Found {
     vipu_conf: PathBuf,
     /// Whether each model has a file of its own, so that no vipu.conf is needed.
     has_own_files: bool,
+    /// Whether partitions that were made in advance become a pool, instead of IPUs of one model.
+    keeps_sizes: bool,
     scripts: Vec<scripts::Script>,
     /// A note about each script that cannot be read.
     unreadable: Vec<String>,
@@ -59,13 +62,14 @@ struct Found {
 /// The page of the command.
 pub(crate) fn show(
     slurm_conf: Option<&Path>,
+    pool: bool,
     common: &Common,
     surroundings: &Surroundings,
 ) -> Result<String, Failure> {
     let path = slurm_conf.map_or_else(|| slurm_conf_path(surroundings), Path::to_owned);
     // The diff names whole paths, so that it can be applied in any folder.
     let path = std::path::absolute(&path).unwrap_or(path);
-    let found = find(&path, surroundings)?;
+    let found = find(&path, pool, surroundings)?;
     let plan = conf_files::plan(&found)?;
     let mut page = blank_page(common, surroundings);
     plan.notes.iter().for_each(|note| page.toned(&[(Tone::Bold, "# "), (Tone::Plain, note)]));
@@ -78,7 +82,7 @@ pub(crate) fn show(
     Ok(page.finish())
 }
 
-fn find(path: &Path, surroundings: &Surroundings) -> Result<Found, Failure> {
+fn find(path: &Path, pool: bool, surroundings: &Surroundings) -> Result<Found, Failure> {
     let conf = read_slurm_conf(path)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let plugstack_path =
@@ -98,9 +102,11 @@ fn find(path: &Path, surroundings: &Surroundings) -> Result<Found, Failure> {
     let plugstack = existing(&plugstack_path, plugstack)?;
     let gres = existing(&gres_path, gres)?;
     let vipu_conf = folder.join("vipu.conf");
-    let models = Models::of(&conf).names;
+    let models = Models::of(&conf).offered.0;
     let has_file = |model: &ModelName| folder.join(format!("{model}.conf")).exists();
-    let has_own_files = !models.is_empty() && models.iter().all(has_file);
+    let has_own_files = !models.is_empty() && models.keys().all(has_file);
+    let has_pool = vipu_conf::load_file(&vipu_conf).is_ok_and(|file| file.settings.mode == Mode::Pool);
+    let keeps_sizes = pool || has_pool;
     Ok(Found {
         conf,
         plugstack,
@@ -109,6 +115,7 @@ fn find(path: &Path, surroundings: &Surroundings) -> Result<Found, Failure> {
         gres_path,
         vipu_conf,
         has_own_files,
+        keeps_sizes,
         scripts,
         unreadable,
         settings,

@@ -5,12 +5,13 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use vipu_types::ModelName;
+use vipu_types::{ModelName, OfferedModels};
 
-use crate::choice::Layer;
+use crate::choice::{Layer, Mode};
 use crate::error::{Broken, LoadError};
 use crate::keys::{Key, Settings};
 use crate::problem::Reason;
+use crate::settings::Given;
 use crate::syntax;
 use crate::value::{self, AdminSocket};
 
@@ -36,6 +37,27 @@ pub struct Good {
 /// Each model has a result of its own: a broken file hurts only the models that read it.
 pub fn load(dir: &Path, models: &[ModelName]) -> Loaded {
     models.iter().map(|model| (model.clone(), load_model(dir, model))).collect()
+}
+
+/// Reads the settings of the models that nodes offer, as [`load`] does.
+pub fn load_offered(dir: &Path, offered: &OfferedModels) -> Loaded {
+    let mut loaded = load(dir, &offered.0.keys().cloned().collect::<Vec<_>>());
+    if offered.has_sizes() {
+        need_pool(&mut loaded);
+    }
+    loaded
+}
+
+/// Refuses a good file without a pool of the model that nodes offer by sizes ([`vipu_types::GresType::Size`]).
+/// Only a pool has partitions of some sizes.
+pub fn need_pool(loaded: &mut Loaded) {
+    let Some(file) = loaded.get_mut(&ModelName::of_sizes()) else { return };
+    if let Ok(Good { path, settings, text }) = file
+        && settings.mode != Mode::Pool
+    {
+        let problems = vec![Given::sort(text).0.without_pool()];
+        *file = Err(Broken { path: path.clone(), problems }.into());
+    }
 }
 
 /// What is wrong in `vipu.conf` in `dir` if no model reads it, of which [`load`] then tells nothing. `Layer` and

@@ -23,7 +23,9 @@ pub use choice::{
     ReuseReset, SizePolicy,
 };
 pub use error::{Broken, KeepError, LoadError};
-pub use files::{Good, Loaded, admin_socket_of, error_beside, layer_of, load, load_file};
+pub use files::{
+    Good, Loaded, admin_socket_of, error_beside, layer_of, load, load_file, load_offered, need_pool,
+};
 pub use in_force::{InForce, Standing};
 pub use keys::{KEYS, Key, Preset, Settings};
 pub use listed::{Listed, listed};

@@ -56,6 +56,12 @@ pub enum Reason {
         /// The error, and what would be valid.
         valid: String,
     },
+    /// The GRES types on the nodes are sizes of partitions, which only a pool has.
+    #[error(
+        "nodes offer partitions by their size, as in Gres=vipu:16:4, and this model has no pool: write Mode=pool and Pool=<partitions> \
+         here, or Gres=vipu:<model>:no_consume:<IPUs> on the nodes"
+    )]
+    SizesWithoutPool,
     /// A required key is not there.
     #[error("{key} is missing: add {key}=<{unit}> ({help})")]
     Missing {

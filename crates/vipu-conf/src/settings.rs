@@ -102,6 +102,12 @@ impl<'a> Given<'a> {
         Problem { reason, spot: Some(Spot::of(self.text, span)) }
     }
 
+    /// The problem of a file without a pool whose model the nodes offer by sizes.
+    pub(crate) fn without_pool(&self) -> Problem {
+        let spot = self.values.get(Key::Mode.name).map(|value| Spot::of(self.text, &value.span));
+        Problem { reason: Reason::SizesWithoutPool, spot }
+    }
+
     /// The text of the value that the text has for `key`, and its line.
     pub(crate) fn written(&self, key: &Key) -> Option<(&str, usize)> {
         let value = self.values.get(key.name)?;

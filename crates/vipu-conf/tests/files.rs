@@ -6,7 +6,9 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use tempfile::TempDir;
-use vipu_conf::{AdminSocket, InForce, Layer, LoadError, Settings, admin_socket_of, layer_of, load};
+use vipu_conf::{
+    AdminSocket, InForce, Layer, LoadError, Settings, admin_socket_of, layer_of, load, need_pool,
+};
 use vipu_types::ModelName;
 
 /// A directory with these files.
@@ -117,6 +119,25 @@ fn a_model_taken_away_and_given_back_starts_anew() {
     assert_eq!(in_force.iter().count(), 0);
     fs::write(dir.path().join("vipu.conf"), "broken").unwrap();
     assert_eq!(update(&mut in_force, dir.path(), None), (None, true));
+}
+
+#[test]
+fn sizes_on_nodes_need_a_pool() {
+    let told = |line: &str| {
+        let dir = dir(&[("vipu.conf", &format!("{}\n{line}", text("x")))]);
+        let mut loaded = load(dir.path(), &[ModelName::of_sizes(), model("pod64")]);
+        need_pool(&mut loaded);
+        assert!(loaded[&model("pod64")].is_ok(), "other models need no pool");
+        loaded[&ModelName::of_sizes()].as_ref().err().map(LoadError::one_line)
+    };
+    assert_eq!(told("Mode=pool Pool=16x4"), None);
+    for (line, place) in [("", "vipu.conf: nodes offer"), ("Mode=partition", "vipu.conf:2: nodes offer")] {
+        let error = told(line).unwrap();
+        assert!(
+            error.starts_with(place) && error.contains("write Mode=pool and Pool=<partitions> here"),
+            "{error}"
+        );
+    }
 }
 
 #[test]

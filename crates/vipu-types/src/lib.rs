@@ -10,6 +10,7 @@ mod count;
 mod delivery;
 mod gcd;
 mod grant;
+mod gres_type;
 mod names;
 mod node_gres;
 mod options;
@@ -31,9 +32,11 @@ pub use count::{IpuCount, NotASize};
 pub use delivery::{BadDelivery, Delivery};
 pub use gcd::{Device, Gcd};
 pub use grant::{BadGrant, Grant};
+pub use gres_type::GresType;
 pub use names::{BadName, ModelName, PartitionId};
 pub use node_gres::{
-    bad_element, consumable, consumable_element, ipu_elements, offered_model, with_no_consume,
+    Offered, OfferedModels, bad_element, consumable, consumable_element, ipu_elements, offered,
+    with_no_consume,
 };
 pub use options::{Asked, BadValue, Contradiction, Help, JobOption};
 pub use partition_end::PartitionEnd;

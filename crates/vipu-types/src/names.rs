@@ -90,6 +90,13 @@ name_type!(
     "a letter, then letters, digits, '_' or '-', at most 64 characters"
 );
 
+impl ModelName {
+    /// The model of the nodes whose GRES types are sizes of partitions ([`crate::GresType::Size`]).
+    pub fn of_sizes() -> Self {
+        Self("vipu".to_owned())
+    }
+}
+
 impl PartitionId {
     /// The id of the first partition for a run of a job: [`PartitionId::further`] with 0.
     ///

@@ -1,24 +1,103 @@
 //! The models that a node offers, from its `Gres=` in slurm.conf.
 
-use crate::ModelName;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{GresType, IpuCount, ModelName};
+
+/// A model as nodes offer it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Offered {
+    /// By its name, with the largest number of IPUs that a node gives it.
+    ByName(u32),
+    /// By the sizes of its partitions.
+    BySizes(BTreeSet<IpuCount>),
+}
+
+impl Offered {
+    /// The largest number of IPUs that a node offers for one job.
+    pub fn largest(&self) -> u32 {
+        match self {
+            Self::ByName(ipus) => *ipus,
+            Self::BySizes(sizes) => sizes.last().map_or(0, |size| size.get()),
+        }
+    }
+
+    /// The sizes, if they are the GRES types.
+    pub fn into_sizes(self) -> Option<BTreeSet<IpuCount>> {
+        match self {
+            Self::ByName(_) => None,
+            Self::BySizes(sizes) => Some(sizes),
+        }
+    }
+}
+
+/// The models that nodes offer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OfferedModels(pub BTreeMap<ModelName, Offered>);
+
+impl OfferedModels {
+    /// Whether a node offers sizes of partitions.
+    pub fn has_sizes(&self) -> bool {
+        self.0.values().any(|offered| matches!(offered, Offered::BySizes(_)))
+    }
+
+    /// Adds an element of a node, without its `vipu:`.
+    ///
+    /// # Errors
+    /// The text says what is wrong, and what to write. [`bad_element`] makes a line of it.
+    pub fn add(&mut self, element: &str) -> Result<(), String> {
+        let (of, count) = offered(element)?;
+        let model = of.model();
+        let new = match of {
+            GresType::Model(_) => Offered::ByName(count),
+            GresType::Size(ipus) => {
+                let size = IpuCount::new(ipus).map_err(|why| format!("{why}; write {BY_SIZE}"))?;
+                Offered::BySizes([size].into())
+            }
+        };
+        match (self.0.get_mut(&model), new) {
+            (Some(Offered::ByName(most)), Offered::ByName(count)) => *most = count.max(*most),
+            (Some(Offered::BySizes(all)), Offered::BySizes(more)) => all.extend(more),
+            (Some(_), _) => {
+                return Err(format!(
+                    "{model} is the model of sizes such as vipu:16, and nodes offer it by its name, too; write {BY_SIZE} on all nodes, \
+                     or rename the model"
+                ));
+            }
+            (None, new) => drop(self.0.insert(model, new)),
+        }
+        Ok(())
+    }
+}
+
+/// The forms of an element.
+const BY_NAME: &str = "Gres=vipu:<model>:no_consume:<IPUs>";
+const BY_SIZE: &str = "Gres=vipu:<IPUs of a partition>:no_consume:<partitions>";
 
 /// The elements of a node's `Gres=` that offer IPUs, without their `vipu:`.
 pub fn ipu_elements(gres: &str) -> impl Iterator<Item = &str> {
     gres.split(',').filter_map(|element| element.trim().strip_prefix("vipu:"))
 }
 
-/// Reads an element without its `vipu:`, for example `pod64:no_consume:64`.
+/// Reads an element without its `vipu:`, for example `pod64:no_consume:64` or `16:no_consume:4`.
 ///
 /// # Errors
-/// The text says what is wrong. [`bad_element`] makes a line of it.
-pub fn offered_model(element: &str) -> Result<(ModelName, u32), String> {
+/// The text says what is wrong, and what to write.
+pub fn offered(element: &str) -> Result<(GresType, u32), String> {
     // Slurm writes an index set such as `(S:0)` behind the count in some places.
     let element = element.split('(').next().unwrap_or(element);
     let mut words: Vec<_> = element.split(':').collect();
     words.retain(|word| !is_no_consume(word));
-    let [model, count] = words[..] else { return Err("needs a model and a number of IPUs".into()) };
-    let count = number(count).ok_or_else(|| format!("{count} is not a number of IPUs"))?;
-    Ok((ModelName::new(model).map_err(|why| why.to_string())?, count))
+    let [of, count] = words[..] else {
+        return Err(format!("needs a model and a number of IPUs; write {BY_NAME}"));
+    };
+    let of = GresType::new(of).map_err(|why| format!("{why}; write {BY_NAME} or {BY_SIZE}"))?;
+    let (what, form) = match of {
+        GresType::Model(_) => ("IPUs", BY_NAME),
+        GresType::Size(_) => ("partitions", BY_SIZE),
+    };
+    let count = number(count).ok_or_else(|| format!("{count} is not a number of {what}; write {form}"))?;
+    Ok((of, count))
 }
 
 /// Reads a count as Slurm writes it: a multiple of 1024 has the suffix K, for example `1K`.
@@ -29,13 +108,13 @@ fn number(text: &str) -> Option<u32> {
     }
 }
 
-/// The line about an element that [`offered_model`] refuses.
+/// The line about an element that [`OfferedModels::add`] refuses.
 pub fn bad_element(node: &str, element: &str, why: &str) -> String {
-    format!("node {node}: Gres=vipu:{element}: {why}; write Gres=vipu:<model>:no_consume:<IPUs>")
+    format!("node {node}: Gres=vipu:{element}: {why}")
 }
 
 /// The first element of a node's `Gres=`, if no element has the word `no_consume`. The word is one flag for
-/// all models of a node.
+/// all GRES types of a node.
 pub fn consumable_element(gres: &str) -> Option<&str> {
     let has_word = ipu_elements(gres).flat_map(|element| element.split(':')).any(is_no_consume);
     ipu_elements(gres).next().filter(|_| !has_word)
@@ -65,16 +144,66 @@ fn is_no_consume(word: &str) -> bool {
 mod tests {
     use super::*;
 
+    /// The models of nodes with these elements, and the first error.
+    fn models(elements: &[&str]) -> (OfferedModels, Option<String>) {
+        let mut models = OfferedModels::default();
+        let errors: Vec<_> = elements.iter().filter_map(|element| models.add(element).err()).collect();
+        (models, errors.into_iter().next())
+    }
+
     #[test]
-    fn a_gres_without_a_model_or_a_number_is_an_error() {
-        assert_eq!(offered_model("no_consume:8").unwrap_err(), "needs a model and a number of IPUs");
-        assert_eq!(offered_model("pod64:many").unwrap_err(), "many is not a number of IPUs");
-        assert_eq!(offered_model("pod64:4194304K").unwrap_err(), "4194304K is not a number of IPUs");
+    fn an_element_that_offers_nothing_is_an_error_with_what_to_write() {
+        for (element, told) in [
+            ("no_consume:8", "needs a model and a number of IPUs; write Gres=vipu:<model>:no_consume:<IPUs>"),
+            ("pod64:many", "many is not a number of IPUs; write Gres=vipu:<model>:no_consume:<IPUs>"),
+            ("pod64:4194304K", "4194304K is not a number of IPUs; write Gres=vipu:<model>:no_consume:<IPUs>"),
+            (
+                "16:no_consume:x",
+                "x is not a number of partitions; write Gres=vipu:<IPUs of a partition>:no_consume:<partitions>",
+            ),
+            (
+                "12:no_consume:4",
+                "12 IPUs is not a power of two; write Gres=vipu:<IPUs of a partition>:no_consume:<partitions>",
+            ),
+        ] {
+            assert_eq!(models(&[element]).1.as_deref(), Some(told), "{element}");
+        }
+        let spelling = models(&["016:no_consume:4"]).1.unwrap();
+        assert!(spelling.starts_with("type '016': a number of IPUs without a zero"), "{spelling}");
+    }
+
+    #[test]
+    fn numbers_are_sizes_of_one_model() {
+        let (found, error) =
+            models(&["16:no_consume:4", "4:no_consume:1K(S:0)", "16:2", "pod16:no_consume:16"]);
+        assert_eq!(error, None);
+        let vipu = &found.0[&ModelName::of_sizes()];
+        let sizes = [4, 16].map(|size| IpuCount::new(size).unwrap());
+        assert_eq!((vipu, vipu.largest()), (&Offered::BySizes(sizes.into()), 16));
+        assert_eq!(found.0[&ModelName::new("pod16").unwrap()], Offered::ByName(16));
+    }
+
+    #[test]
+    fn a_model_has_a_name_or_sizes() {
+        for elements in [["vipu:no_consume:64", "16:no_consume:4"], ["16:no_consume:4", "vipu:no_consume:64"]]
+        {
+            let error = models(&elements).1.unwrap();
+            assert!(error.contains("nodes offer it by its name, too"), "{error}");
+        }
     }
 
     #[test]
     fn a_count_may_have_the_suffix_that_slurm_writes() {
-        assert_eq!(offered_model("pod1024:no_consume:1K").unwrap().1, 1024);
-        assert_eq!(offered_model("pod1024:2k(S:0)").unwrap().1, 2048);
+        assert_eq!(offered("pod1024:no_consume:1K").unwrap().1, 1024);
+        assert_eq!(offered("pod1024:2k(S:0)").unwrap().1, 2048);
+    }
+
+    #[test]
+    fn a_missing_no_consume_is_told_with_the_element_to_write() {
+        let line = consumable("n1", 0, consumable_element("gpu:1,vipu:16:4").unwrap());
+        assert!(
+            line.contains("Gres=vipu:16:4 lacks") && line.ends_with("write Gres=vipu:16:no_consume:4"),
+            "{line}"
+        );
     }
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::after_failure::{self, AfterFailure};
 use crate::shape::Choice;
 use crate::shown::shown;
-use crate::{GatewayRouting, GresRequest, LinkRouting, ModelName, Shape, Sync};
+use crate::{GatewayRouting, GresRequest, GresType, LinkRouting, ModelName, Shape, Sync};
 
 /// The help text of an option in Slurm's commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,7 +189,7 @@ impl Asked {
     pub fn with_gres(&self, gres: Option<GresRequest>) -> Result<Option<GresRequest>, Contradiction> {
         let Some(gres) = gres else {
             return match (self.ipus, self.first_of_shape(), self.first_of_policy()) {
-                (Some(count), ..) => Ok(Some(GresRequest { model: self.model.clone(), count: Some(count) })),
+                (Some(count), ..) => Ok(Some(GresRequest { of: self.gres_type(), count: Some(count) })),
                 (None, Some(option), _) => Err(Contradiction(format!(
                     "--{} says what a partition is to be like, and the job asks for no IPUs: add --ipus=<IPUs>",
                     option.help().name
@@ -201,20 +201,25 @@ impl Asked {
                 (None, None, None) => Ok(None),
             };
         };
-        if let Some(ipus) = self.ipus.filter(|&ipus| gres.count.is_some_and(|count| count != ipus)) {
+        if let Some(ipus) = self.ipus.filter(|&ipus| gres.ipus().is_some_and(|other| other != ipus)) {
             return Err(Contradiction(format!(
                 "--ipus={ipus} and --gres={gres} are two numbers of IPUs: give one"
             )));
         }
-        match (&self.model, &gres.model) {
-            (Some(model), Some(other)) if model != other => {
+        match (&self.model, &gres.of) {
+            (Some(model), Some(other)) if *model != other.model() => {
                 Err(Contradiction(format!("--ipu-model={model} and --gres={gres} are two models: give one")))
             }
             _ => Ok(Some(GresRequest {
-                model: gres.model.or_else(|| self.model.clone()),
+                of: gres.of.or_else(|| self.gres_type()),
                 count: gres.count.or(self.ipus),
             })),
         }
+    }
+
+    /// The GRES type that `--ipu-model` stands for.
+    pub fn gres_type(&self) -> Option<GresType> {
+        self.model.clone().map(GresType::Model)
     }
 
     /// The first option about the partition that the job has.

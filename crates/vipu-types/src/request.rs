@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use crate::ModelName;
+use crate::GresType;
 use crate::shown::shown;
 
 /// The `vipu` part of a job's GRES request, as written.
@@ -10,9 +10,9 @@ use crate::shown::shown;
 /// The count may be any number. [`crate::IpuCount`] checks that a partition can have this size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GresRequest {
-    /// The model, if the user named one.
-    pub model: Option<ModelName>,
-    /// The number of IPUs, if the user gave one.
+    /// The model or the size, if the user named one.
+    pub of: Option<GresType>,
+    /// The number of IPUs, or of partitions with a size, if the user gave one.
     pub count: Option<u64>,
 }
 
@@ -22,6 +22,11 @@ pub struct GresRequest {
 pub struct RequestError(String);
 
 impl GresRequest {
+    /// The request for one partition with this number of IPUs, as Slurm keeps it.
+    pub fn of_one(of: GresType, ipus: u64) -> Self {
+        Self { count: Some(of.count_of(ipus)), of: Some(of) }
+    }
+
     /// Finds the `vipu` request in a GRES list such as `gres:gpu:2,gres/vipu:pod64:16`.
     ///
     /// Slurm 22.05 writes the prefix `gres:`, later releases `gres/`, and users none. All are read.
@@ -44,9 +49,12 @@ impl GresRequest {
         Ok(found.map(|(_, request)| request))
     }
 
-    /// The number of IPUs. The default is one.
-    pub fn ipus(&self) -> u64 {
-        self.count.unwrap_or(1)
+    /// The number of IPUs in a partition, if the user gave one. Otherwise it is one.
+    pub fn ipus(&self) -> Option<u64> {
+        match self.of {
+            Some(GresType::Size(ipus)) => Some(ipus),
+            Some(GresType::Model(_)) | None => self.count,
+        }
     }
 
     /// Returns `tres` with this request in place of its `vipu` element, in the spelling of that element.
@@ -72,7 +80,7 @@ impl GresRequest {
 impl fmt::Display for GresRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("vipu")?;
-        self.model.iter().try_for_each(|model| write!(f, ":{model}"))?;
+        self.of.iter().try_for_each(|of| write!(f, ":{of}"))?;
         self.count.iter().try_for_each(|count| write!(f, ":{count}"))
     }
 }
@@ -101,13 +109,13 @@ fn parse(element: &str, rest: &str) -> Result<GresRequest, RequestError> {
         return Err(RequestError(format!("'{}': write vipu:<model>:<count>", shown(element))));
     }
     let is_count = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
-    let (model, count) = match (first, second) {
+    let (of, count) = match (first, second) {
         (Some(only), None) if is_count(only) => (None, Some(only)),
         other => other,
     };
-    let model = model.map(ModelName::new).transpose();
-    let model = model.map_err(|why| RequestError(format!("'{}': {why}", shown(element))))?;
-    Ok(GresRequest { model, count: count.map(|text| parse_count(element, text)).transpose()? })
+    let of = of.map(GresType::new).transpose();
+    let of = of.map_err(|why| RequestError(format!("'{}': {why}", shown(element))))?;
+    Ok(GresRequest { of, count: count.map(|text| parse_count(element, text)).transpose()? })
 }
 
 /// Parses a count with Slurm's binary suffixes.
@@ -148,6 +156,9 @@ mod tests {
             ("vipu:pod64:1k", "vipu:pod64:1024"),
             ("vipu:pod64=2", "vipu:pod64:2"),
             ("vipu:pod64:0", "vipu:pod64:0"),
+            ("vipu:16:1", "vipu:16:1"),
+            ("gres/vipu:16=2", "vipu:16:2"),
+            ("vipu:1k", "vipu:1024"),
         ] {
             assert_eq!(found(tres).as_deref(), Some(meaning), "{tres}");
         }
@@ -168,6 +179,7 @@ mod tests {
             ("vipu:4,gres:vipu:8", "ask for vipu once"),
             ("vipu:pod/64:4", "model 'pod/64'"),
             ("vipu:pod64:99999999999999999999", "is not a number"),
+            ("vipu:016:1", "type '016': a number of IPUs without a zero"),
         ] {
             let error = GresRequest::find(tres).unwrap_err().to_string();
             assert!(error.contains(part), "{tres}: {error}");
@@ -175,8 +187,20 @@ mod tests {
     }
 
     #[test]
+    fn a_size_is_a_number_of_ipus_and_its_count_is_none() {
+        let found = |tres| GresRequest::find(tres).unwrap().unwrap();
+        for (tres, ipus) in
+            [("vipu", None), ("vipu:16", Some(16)), ("vipu:16:2", Some(16)), ("vipu:a:2", Some(2))]
+        {
+            assert_eq!(found(tres).ipus(), ipus, "{tres}");
+        }
+        assert_eq!(GresRequest::of_one(GresType::Size(4), 4).to_string(), "vipu:4:1");
+        assert_eq!(GresRequest::of_one(GresType::new("a").unwrap(), 4).to_string(), "vipu:a:4");
+    }
+
+    #[test]
     fn the_request_is_completed_in_its_own_spelling() {
-        let request = GresRequest { model: Some(ModelName::new("pod64").unwrap()), count: Some(1) };
+        let request = GresRequest::of_one(GresType::new("pod64").unwrap(), 1);
         for (tres, replaced) in [
             ("gres:gpu:2,gres:vipu", Some("gres:gpu:2,gres:vipu:pod64:1")),
             ("gres/vipu:4", Some("gres/vipu:pod64:1")),

@@ -13,12 +13,12 @@ use crate::LIMIT;
 use crate::jobs::{ended, ends_without_slurmctld, let_go, restart_slurmctld, roomy, running, runs, staying};
 
 /// A cluster whose model has this pool, with listings each second.
-fn with_pool(pool: &str) -> Settings {
+pub(super) fn with_pool(pool: &str) -> Settings {
     roomy().vipu_conf("Mode=pool").vipu_conf(&format!("Pool={pool}")).vipu_conf("ReconcileInterval=1")
 }
 
 /// Makes partitions as an administrator does, each with its size, and waits until slurmctld knows them.
-fn administrator_makes(cluster: &Cluster, partitions: &[(&str, u32)]) -> Result<()> {
+pub(super) fn administrator_makes(cluster: &Cluster, partitions: &[(&str, u32)]) -> Result<()> {
     for (id, size) in partitions {
         let (id, size) = ((*id).to_owned(), *size);
         cluster.mock().cause(Incident::Foreign { id, size, first: None })?;
@@ -46,7 +46,12 @@ fn partition_of(cluster: &Cluster, account: &Account, ipus: u32) -> Result<Strin
 
 /// Ends the pool: no more pool in the configuration, and the administrator removes these partitions.
 fn ends(cluster: &Cluster, partitions: &[&str]) -> Result<()> {
-    cluster.write_vipu_conf(&[])?;
+    given_up(cluster, &[], partitions)
+}
+
+/// With these lines in vipu.conf, the partitions are in no pool any more, and the administrator removes them.
+pub(super) fn given_up(cluster: &Cluster, lines: &[&str], partitions: &[&str]) -> Result<()> {
+    cluster.write_vipu_conf(lines)?;
     cluster.reconfigure()?;
     for partition in partitions {
         let there = cluster.mock().record(partition)?;

@@ -50,15 +50,15 @@ pub(super) fn look(list: &mut WatchList<Claim>, frontend: &Frontend, slurm: &mut
     list.retain(|claim| !over.contains(&claim.partition));
     if !lost.is_empty() {
         info!("Slurm has made its counts anew; running jobs whose IPUs are entered again: {}", lost.len());
-        enter_again(&lost, slurm);
+        enter_again(&lost, frontend, slurm);
     }
 }
 
-fn enter_again(claims: &[Claim], slurm: &mut impl Slurm) {
+fn enter_again(claims: &[Claim], frontend: &Frontend, slurm: &mut impl Slurm) {
     let mut slurm = slurm.write();
     for claim in claims {
         if let Some(mut job) = slurm.job(claim.run.job).filter(|job| is_of_run(job, claim)) {
-            job.count_again(&claim.model, claim.size);
+            job.count_again(&frontend.gres_type(&claim.model, claim.size), claim.size);
         }
     }
 }

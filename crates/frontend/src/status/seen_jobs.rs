@@ -216,8 +216,8 @@ fn waits_for(frontend: &Frontend, job: impl crate::slurm::Job) -> Option<(ModelN
     match frontend.models(|models| models.wanted(job)) {
         Ok(wanted) => wanted.map(|wanted| (wanted.model, wanted.size)),
         Err(_) => {
-            let GresRequest { model, count } = GresRequest::find(&job.tres_per_node()?).ok()??;
-            Some((model?, IpuCount::new(count?).ok()?))
+            let request = GresRequest::find(&job.tres_per_node()?).ok()??;
+            Some((request.of.as_ref()?.model(), IpuCount::new(request.ipus()?).ok()?))
         }
     }
 }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use frontend::slurm;
-use vipu_types::{Grant, IpuCount, ModelName, PartitionEnd, PartitionId};
+use vipu_types::{Grant, GresType, IpuCount, PartitionEnd, PartitionId};
 
 /// The text of a job, its message and the arguments of its test, with a line `name=answer` for each method.
 pub(super) struct Record {
@@ -96,7 +96,7 @@ impl slurm::Job for View<'_> {
         self.0.borrow().options(beginning)
     }
 
-    fn has_counted(self, _: &ModelName, size: IpuCount) -> bool {
+    fn has_counted(self, _: &GresType, size: IpuCount) -> bool {
         size.get() < 32
     }
 
@@ -151,7 +151,7 @@ impl slurm::SlurmPartitions for View<'_> {
         self.0.borrow().answers.keys().cloned().collect()
     }
 
-    fn have(&self, slurm_partition: &str, _: Option<&ModelName>) -> Option<bool> {
+    fn have(&self, slurm_partition: &str, _: Option<&GresType>) -> Option<bool> {
         (slurm_partition.len() < 9).then_some(slurm_partition != "cpu")
     }
 }
@@ -208,19 +208,19 @@ impl slurm::JobMut for Change<'_> {
         remove_environment(&str);
         set_script_environment(&str, &str);
         remove_script_environment_of(&str);
-        enter_requested_ipus(&ModelName, u64);
-        enter_ipus_for_limits(&ModelName, u64);
+        enter_requested_ipus(&GresType, u64);
+        enter_ipus_for_limits(&GresType, u64);
         clear_allocated_ipus();
         end_waiver(&slurm::Waiver);
-        count_again(&ModelName, IpuCount);
+        count_again(&GresType, IpuCount);
         write_partition_line(&PartitionId, i64, Option<PartitionEnd>);
     }
 
-    fn enter_allocated_ipus(&mut self, _: &ModelName, _: IpuCount) -> bool {
+    fn enter_allocated_ipus(&mut self, _: &GresType, _: IpuCount) -> bool {
         true
     }
 
-    fn is_within_limits(&mut self, _: &ModelName, ipus: u64) -> bool {
+    fn is_within_limits(&mut self, _: &GresType, ipus: u64) -> bool {
         ipus < 32
     }
 

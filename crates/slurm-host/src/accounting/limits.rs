@@ -5,7 +5,7 @@
 //! with a limit as if it were a number, and would hold each of these jobs for ever, with or without IPUs. The
 //! limits of IPUs are therefore checked before, and waived for Slurm's own check.
 
-use vipu_types::ModelName;
+use vipu_types::GresType;
 
 use super::tres::{Counts, TresNames};
 use super::{check, functions};
@@ -28,12 +28,12 @@ impl JobMut<'_> {
     ///
     /// The other TRES count as the job asks for them at least. Slurm checks them again when it knows the
     /// nodes, and with them the billing.
-    pub fn is_within_limits(&mut self, model: &ModelName, ipus: u64) -> bool {
+    pub fn is_within_limits(&mut self, of: &GresType, ipus: u64) -> bool {
         let Some(functions) = functions() else { return true };
         let Some(counts) = self.requested_counts(functions) else { return true };
         let names = TresNames::lock(counts.functions());
         let mut asked: Vec<u64> = (0..names.count()).map(|place| counts.get(place).unwrap_or(0)).collect();
-        let set = names.counted(model, ipus).chain(names.billing().map(|place| (place, 0)));
+        let set = names.counted(of, ipus).chain(names.billing().map(|place| (place, 0)));
         set.for_each(|(place, count)| asked[place] = count);
         drop(names);
         // SAFETY: job write lock; a count for each TRES; takes the locks of the association manager itself,

@@ -1,7 +1,7 @@
 //! The GRES records of a job.
 
 use slurm_release::{Field, Layout, Ptr};
-use vipu_types::ModelName;
+use vipu_types::GresType;
 
 use super::NO_CONSUME;
 use crate::gres::VIPU;
@@ -9,7 +9,7 @@ use crate::job::JobRef;
 use crate::list;
 use crate::record::Record;
 
-/// The records of IPUs in a list of GRES records (`gres_job_state_t`), one for each model.
+/// The records of IPUs in a list of GRES records (`gres_job_state_t`), one for each type.
 pub(super) struct IpuRecords<'lock>(Vec<IpuRecord<'lock>>);
 
 impl<'lock> IpuRecords<'lock> {
@@ -29,10 +29,10 @@ impl<'lock> IpuRecords<'lock> {
         Some(Self(items.into_iter().filter_map(record).collect()))
     }
 
-    /// Each record, and whether it stands for this model. If none has the model, the first one stands for it.
-    pub(super) fn for_model(self, model: &ModelName) -> Vec<(IpuRecord<'lock>, bool)> {
-        let place =
-            self.0.iter().position(|record| record.model() == Some(model.as_str().as_bytes())).unwrap_or(0);
+    /// Each record, and whether it stands for this type. If none has the type, the first one stands for it.
+    pub(super) fn for_type(self, of: &GresType) -> Vec<(IpuRecord<'lock>, bool)> {
+        let own = of.to_string();
+        let place = self.0.iter().position(|record| record.type_name() == Some(own.as_bytes())).unwrap_or(0);
         self.0.into_iter().enumerate().map(|(at, record)| (record, at == place)).collect()
     }
 
@@ -41,14 +41,14 @@ impl<'lock> IpuRecords<'lock> {
     }
 }
 
-/// The record of one model.
+/// The record of one type.
 pub(super) struct IpuRecord<'lock> {
     record: Record<'lock>,
     layout: &'static Layout,
 }
 
 impl IpuRecord<'_> {
-    fn model(&self) -> Option<&[u8]> {
+    fn type_name(&self) -> Option<&[u8]> {
         self.record.bytes(self.layout.gres_job_state.type_name)
     }
 

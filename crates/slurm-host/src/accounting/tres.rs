@@ -3,12 +3,12 @@
 use std::ffi::CStr;
 
 use slurm_release::{Field, Ptr};
-use vipu_types::ModelName;
+use vipu_types::GresType;
 
 use super::functions::{Functions, READ_TRES};
 use crate::job::JobRef;
 
-/// The TRES of all IPUs. That of a model is `gres/vipu:<model>`.
+/// The TRES of all IPUs. That of a type is `gres/vipu:<type>`.
 const ALL_IPUS: &[u8] = b"gres/vipu";
 
 /// Whether the site stores accounting at all.
@@ -60,19 +60,19 @@ impl TresNames {
         })
     }
 
-    /// The TRES of IPUs, of all models and of each model, with their places.
+    /// The TRES of IPUs, of all types and of each type, with their places.
     pub(super) fn of_ipus(&self) -> impl Iterator<Item = (usize, &[u8])> {
-        let is_of_ipus = |name: &[u8]| {
-            name.strip_prefix(ALL_IPUS).is_some_and(|model| model.is_empty() || model.starts_with(b":"))
-        };
+        let is_of_ipus =
+            |name: &[u8]| name.strip_prefix(ALL_IPUS).is_some_and(|of| of.is_empty() || of.starts_with(b":"));
         self.all().filter(move |(_, name)| is_of_ipus(name))
     }
 
-    /// The TRES of IPUs, with their places and the number that a job of this model has of each.
-    pub(super) fn counted(&self, model: &ModelName, ipus: u64) -> impl Iterator<Item = (usize, u64)> {
+    /// The TRES of IPUs, with their places and the number that a job of this type has of each.
+    pub(super) fn counted(&self, of: &GresType, ipus: u64) -> impl Iterator<Item = (usize, u64)> {
+        let own = of.to_string();
         self.of_ipus().map(move |(place, name)| {
             let of = name[ALL_IPUS.len()..].strip_prefix(b":");
-            let is_counted = of.is_none_or(|of| of == model.as_str().as_bytes());
+            let is_counted = of.is_none_or(|of| of == own.as_bytes());
             (place, if is_counted { ipus } else { 0 })
         })
     }
@@ -131,10 +131,10 @@ impl<'job, T: Copy> Counts<'job, T> {
 
 impl Counts<'_, u64> {
     /// Enters a number of IPUs. Returns whether a count has changed. Only under the job write lock.
-    pub(super) fn enter(&self, model: &ModelName, ipus: u64) -> bool {
+    pub(super) fn enter(&self, of: &GresType, ipus: u64) -> bool {
         let names = TresNames::lock(self.functions);
         let changes = names
-            .counted(model, ipus)
+            .counted(of, ipus)
             .filter(|(place, count)| self.get(*place).is_some_and(|now| now != *count));
         changes.map(|(place, count)| self.set(place, count)).count() > 0
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use vipu_conf::{Good, LoadError, error_beside, load, load_file};
+use vipu_conf::{Good, LoadError, error_beside, load_file, load_offered};
 use vipu_types::ModelName;
 
 use super::models::{Models, folder, read_slurm_conf};
@@ -23,17 +23,16 @@ pub(crate) fn installed(
 ) -> Result<String, Failure> {
     let path = slurm_conf_path(surroundings);
     let models = Models::of(&read_slurm_conf(&path)?);
-    let names: Vec<_> = models.names.into_iter().collect();
     let mut report = Report { page: blank_page(common, surroundings), errors: models.errors.len() };
     models.errors.iter().for_each(|error| report.error(error));
-    if names.is_empty() && report.errors == 0 {
+    if models.offered.0.is_empty() && report.errors == 0 {
         report.errors += 1;
         report.error(&format!(
             "{}: no node offers IPUs: add Gres=vipu:<model>:no_consume:<IPUs> to the nodes that reach a Pod",
             path.display()
         ));
     }
-    let loaded = load(folder(&path), &names);
+    let loaded = load_offered(folder(&path), &models.offered);
     let beside = error_beside(folder(&path), &loaded);
     report.models(loaded);
     if let Some(why) = beside {

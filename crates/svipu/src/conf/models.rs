@@ -1,10 +1,9 @@
 //! The models that slurm.conf names.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use slurm_conf::{HostList, Named, SlurmConf};
-use vipu_types::{ModelName, bad_element, consumable, consumable_element, ipu_elements, offered_model};
+use vipu_types::{OfferedModels, bad_element, consumable, consumable_element, ipu_elements};
 
 use crate::error::Failure;
 use crate::slurm_files::SlurmFiles;
@@ -12,7 +11,7 @@ use crate::slurm_files::SlurmFiles;
 /// The models of the nodes, and the lines about what is wrong in slurm.conf.
 #[derive(Debug, Default)]
 pub(crate) struct Models {
-    pub(crate) names: BTreeSet<ModelName>,
+    pub(crate) offered: OfferedModels,
     pub(crate) errors: Vec<String>,
 }
 
@@ -48,11 +47,8 @@ impl Models {
             }
         };
         for element in ipu_elements(&gres.value) {
-            match offered_model(element) {
-                Ok((model, _)) => drop(self.names.insert(model)),
-                Err(why) => {
-                    self.errors.push(format!("{}: {}", gres.place, bad_element(&first, element, &why)))
-                }
+            if let Err(why) = self.offered.add(element) {
+                self.errors.push(format!("{}: {}", gres.place, bad_element(&first, element, &why)));
             }
         }
         let consumable = consumable_element(&gres.value).map(|element| consumable(&first, others, element));

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use serde::Serialize;
-use vipu_conf::{Broken, Good, Listed, LoadError, Preset, SavedConf, listed, load};
+use vipu_conf::{Broken, Good, Listed, LoadError, Preset, SavedConf, listed, load_offered};
 use vipu_status::{ConfFile, Status};
 use vipu_types::ModelName;
 
@@ -57,7 +57,7 @@ pub(crate) fn show(
     let path = slurm_conf_path(surroundings);
     let slurm_conf = read_slurm_conf(&path)?;
     let kept = SavedConf::in_dir(slurm_conf.value("StateSaveLocation").unwrap_or(STATE_SAVE_LOCATION));
-    let names: Vec<_> = Models::of(&slurm_conf).names.into_iter().collect();
+    let offered = Models::of(&slurm_conf).offered;
     let status = Configuration::read(surroundings)
         .and_then(|it| find::document(common.status.as_deref(), it.status.as_deref(), surroundings))
         .and_then(|path| document::read(&path, surroundings.user));
@@ -66,7 +66,7 @@ pub(crate) fn show(
             output.stderr += &format!("svipu: warning: {}\n", safe::cut(&why.to_string(), safe::LINE))
         })
         .ok();
-    let models = load(folder(&path), &names).into_iter();
+    let models = load_offered(folder(&path), &offered).into_iter();
     let chosen = models.filter(|(name, _)| common.model.as_ref().is_none_or(|model| model == name.as_str()));
     let shown: Vec<_> = chosen
         .map(|(name, file)| {
@@ -81,7 +81,7 @@ pub(crate) fn show(
         })
         .collect();
     if shown.is_empty() {
-        let names: Vec<_> = names.iter().map(ToString::to_string).collect();
+        let names: Vec<_> = offered.0.keys().map(ToString::to_string).collect();
         return Err(Failure::NoModel(path, names.join(", ")));
     }
     if common.json {

@@ -1,5 +1,6 @@
 //! The configuration files as slurm-vipu needs them.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -43,7 +44,7 @@ fn ipuof_dir(found: &Found) -> &str {
 
 fn slurm_conf(found: &Found, plan: &mut Plan) -> Result<(), Failure> {
     let Some(main) = found.conf.files.first().cloned() else { return Ok(()) };
-    let (mut has_ipus, mut has_static) = (false, false);
+    let mut has_ipus = false;
     for file in &found.conf.files {
         let old = text(file)?.unwrap_or_default();
         let mut edits = Edits::default();
@@ -63,8 +64,7 @@ fn slurm_conf(found: &Found, plan: &mut Plan) -> Result<(), Failure> {
         for line in found.conf.all("NodeName").filter(own) {
             for pair in line.more.iter().filter(|pair| pair.is("Gres")) {
                 has_ipus |= vipu_types::ipu_elements(&pair.value).next().is_some();
-                has_static |= gres::is_static(&pair.value);
-                if let Some(new) = gres::migrated(&pair.value) {
+                if let Some(new) = gres::migrated(&pair.value, found.keeps_sizes) {
                     edits.replace(&old, line, &pair.value, &new);
                 }
             }
@@ -72,17 +72,33 @@ fn slurm_conf(found: &Found, plan: &mut Plan) -> Result<(), Failure> {
         let new = edits.apply(&old);
         plan.changes.push(Change { path: file.to_path_buf(), old: Some(old), new });
     }
-    if has_static {
-        plan.notes.push(
-            "partitions made in advance: remove them on the controller; jobs ask for --gres=vipu:pod64:16 (model and IPUs), not for vipu:16:1".into(),
-        );
-    }
+    let to_pool = "(svipu migrate --pool keeps them, and requests such as vipu:16:1)";
+    plan.notes.extend((!found.keeps_sizes && !static_pool(&found.conf).is_empty()).then(|| {
+        format!(
+            "partitions made in advance: remove them on the controller; jobs ask for --gres=vipu:pod64:16 (model and IPUs), not for \
+             vipu:16:1 {to_pool}"
+        )
+    }));
     if !has_ipus {
         plan.notes.push(
             "no node has IPUs: add Gres=vipu:<model>:no_consume:<IPUs of a Pod> to the nodes that reach a Pod; svipu conf generate asks the controller for the number".into(),
         );
     }
     Ok(())
+}
+
+/// The partitions that were made in advance: their sizes, and how many a node has of each.
+fn static_pool(conf: &SlurmConf) -> BTreeMap<u32, u32> {
+    let pairs = conf.all("NodeName").flat_map(|line| &line.more).filter(|pair| pair.is("Gres"));
+    let mut pool = BTreeMap::new();
+    for (size, count) in pairs
+        .filter(|pair| gres::is_static(&pair.value))
+        .flat_map(|pair| gres::static_partitions(&pair.value))
+    {
+        let most = pool.entry(size).or_insert(count);
+        *most = count.max(*most);
+    }
+    pool
 }
 
 /// The values that slurm.conf needs.
@@ -172,6 +188,16 @@ fn vipu_conf(found: &Found, plan: &mut Plan) -> Result<(), Failure> {
     }
     if !has("IpuofDir") {
         edits.add(format!("IpuofDir={}", ipuof_dir(found)));
+    }
+    let pool: Vec<_> =
+        static_pool(&found.conf).iter().map(|(size, count)| format!("{size}x{count}")).collect();
+    if found.keeps_sizes && !pool.is_empty() && !has("Mode") {
+        let pool = pool.join(",");
+        edits.add("Mode=pool".to_owned());
+        edits.add(format!("Pool={pool}"));
+        plan.notes.push(format!(
+            "Pool={pool}: slurm-vipu makes these partitions; to use those that exist, write their names instead, as in Pool=p16_*"
+        ));
     }
     if found.conf.value("SelectType").is_some_and(|select| select.ends_with("/linear")) && !has("Layer") {
         edits.add("Layer=linear".to_owned());

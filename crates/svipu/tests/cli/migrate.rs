@@ -47,6 +47,20 @@ fn cli_migrate_from_static_partitions() {
 }
 
 #[test]
+fn cli_migrate_from_static_partitions_to_a_pool() {
+    let nodes = "NodeName=n1 Gres=vipu:16:2,gpu:1,vipu:4:8\nNodeName=n2 Gres=vipu:16:4\nGresTypes=gpu,vipu\n";
+    let site = Site::new(&[("slurm.conf", &format!("{STOCK}{nodes}"))]);
+    assert_snapshot!(site.run("migrate --pool"));
+    let kept = "GresTypes=vipu\nNodeName=n1 Gres=vipu:16:no_consume:4\n";
+    let site = Site::new(&[
+        ("slurm.conf", kept),
+        ("vipu.conf", "ApiHost=a\nIpuofDir=/shared/ipuof\nMode=pool\nPool=p16_*\n"),
+    ]);
+    let text = site.run("migrate");
+    assert!(!text.contains("partitions made in advance") && !text.contains("+NodeName"), "{text}");
+}
+
+#[test]
 fn cli_migrate_from_one_shared_partition() {
     let site = Site::new(&[(
         "task.sh",

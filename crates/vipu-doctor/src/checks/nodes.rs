@@ -1,6 +1,6 @@
 //! The GRES of nodes.
 
-use vipu_types::{IpuCount, ModelName, NotASize};
+use vipu_types::{GresType, IpuCount, NotASize};
 
 use crate::facts::{Facts, Offer, Offering};
 use crate::finding::Finding;
@@ -30,27 +30,34 @@ fn of_nodes(line: &Offering) -> Vec<Finding> {
 
 /// What is wrong with an element, and the element to write.
 fn fault(offer: &Offer, is_no_consume: bool) -> Option<(String, String)> {
-    let model = offer.model.as_deref();
     let count = offer.count.as_deref().unwrap_or("<IPUs of the Pod>");
-    let good = |model: &str, count: &str| format!("vipu:{model}:no_consume:{count}");
-    let Some(model) = model else {
+    let good = |of: &str, count: &str| format!("vipu:{of}:no_consume:{count}");
+    let Some(model) = offer.model.as_deref() else {
         return Some(("has no model, so that no job gets its IPUs".into(), good("<model>", count)));
     };
-    if let Err(why) = ModelName::new(model) {
-        return Some((format!("has no usable model: {why}"), good("<model>", count)));
-    }
     let number = offer.count.as_ref().and_then(|count| count.parse::<u64>().ok());
-    match number.map(IpuCount::new) {
-        None => return Some(("has no number of IPUs".into(), good(model, "<IPUs of the Pod>"))),
-        Some(Err(NotASize::NotPowerOfTwo { above, .. })) => {
-            let what = format!("has {count} IPUs, which is not a power of two");
-            return Some((what, good(model, &above.to_string())));
-        }
-        Some(Err(why)) => {
-            return Some((format!("has no usable number: {why}"), good(model, "<IPUs of the Pod>")));
-        }
-        Some(Ok(_)) => {}
-    }
+    let wrong = match GresType::new(model) {
+        Err(why) => Some((format!("has no usable model: {why}"), good("<model>", count))),
+        Ok(GresType::Size(ipus)) => match (IpuCount::new(ipus), number) {
+            (Err(why), _) => {
+                let what = format!("has no usable size of partitions: {why}");
+                Some((what, good("<IPUs of a partition>", count)))
+            }
+            (Ok(_), None) => Some(("has no number of partitions".into(), good(model, "<partitions>"))),
+            (Ok(_), Some(_)) => None,
+        },
+        Ok(GresType::Model(_)) => match number.map(IpuCount::new) {
+            None => Some(("has no number of IPUs".into(), good(model, "<IPUs of the Pod>"))),
+            Some(Err(NotASize::NotPowerOfTwo { above, .. })) => {
+                let what = format!("has {count} IPUs, which is not a power of two");
+                Some((what, good(model, &above.to_string())))
+            }
+            Some(Err(why)) => {
+                Some((format!("has no usable number: {why}"), good(model, "<IPUs of the Pod>")))
+            }
+            Some(Ok(_)) => None,
+        },
+    };
     let lacks = "lacks no_consume, so that jobs wait for one another's IPUs although some are free";
-    (!is_no_consume).then(|| (lacks.into(), good(model, count)))
+    wrong.or_else(|| (!is_no_consume).then(|| (lacks.into(), good(model, count))))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use vipu_conf::{LoadError, Settings};
-use vipu_types::ModelName;
+use vipu_types::{GresType, ModelName};
 
 use super::{Plugstack, Slurm};
 use crate::host::{Host, read_text};
@@ -29,13 +29,14 @@ pub(super) fn read(
         Some(folder) if !slurm.is_controller_host => PathBuf::from(folder),
         _ => slurm.folder().to_owned(),
     };
-    let names = slurm.nodes.iter().flat_map(|node| &node.offers).filter_map(|offer| {
-        let model = offer.model.as_deref()?;
-        ModelName::new(model).ok()
-    });
-    let names: Vec<ModelName> = names.collect::<BTreeSet<_>>().into_iter().collect();
+    let offers = slurm.nodes.iter().flat_map(|node| &node.offers);
+    let types: BTreeSet<_> = offers.filter_map(|offer| GresType::new(offer.model.as_deref()?).ok()).collect();
+    let names: Vec<_> = types.iter().map(GresType::model).collect();
     let folder = host.at(&folder);
-    let loaded = vipu_conf::load(&folder, &names);
+    let mut loaded = vipu_conf::load(&folder, &names);
+    if types.iter().any(|of| matches!(of, GresType::Size(_))) {
+        vipu_conf::need_pool(&mut loaded);
+    }
     let beside = vipu_conf::error_beside(&folder, &loaded);
     let model = |(name, result): (ModelName, Result<vipu_conf::Good, LoadError>)| {
         let own = format!("{name}.conf");

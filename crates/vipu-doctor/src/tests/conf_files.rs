@@ -27,6 +27,19 @@ fn cli_doctor_slurm_conf_is_wrong() {
         ("number", |tree| tree.replace(SLURM, "no_consume:64", "no_consume:48"), unchanged),
         ("no number", |tree| tree.replace(SLURM, "no_consume:64", "no_consume"), unchanged),
         ("bad model", |tree| tree.replace(SLURM, "vipu:pod64:", "vipu:64pod:"), unchanged),
+        (
+            "sizes without a pool",
+            |tree| tree.replace(SLURM, "pod64:no_consume:64", "16:no_consume:4"),
+            unchanged,
+        ),
+        (
+            "no size",
+            |tree| {
+                tree.replace(SLURM, "pod64:no_consume:64", "12:no_consume:4");
+                tree.replace(VIPU, "IpuofDir", "Mode=pool\nPool=16x4\nIpuofDir");
+            },
+            unchanged,
+        ),
         ("accounting", |tree| tree.replace(SLURM, "AccountingStorageTRES=gres/vipu\n", ""), unchanged),
         (
             "a QOS that denies",

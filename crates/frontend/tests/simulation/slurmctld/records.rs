@@ -8,7 +8,7 @@ use std::time::Duration;
 use frontend::slurm::{self, SiteLicenses};
 use ledger::Seconds;
 use tokio::time::Instant;
-use vipu_types::{IpuCount, ModelName, PartitionEnd, PartitionId};
+use vipu_types::{GresType, IpuCount, PartitionEnd, PartitionId};
 
 use super::Slurmctld;
 use crate::cluster::Cluster;
@@ -105,7 +105,7 @@ impl slurm::Job for JobView<'_> {
         self.see(|job| job.environment.get(name).cloned())
     }
 
-    fn has_counted(self, _: &ModelName, _: IpuCount) -> bool {
+    fn has_counted(self, _: &GresType, _: IpuCount) -> bool {
         true
     }
 
@@ -204,16 +204,16 @@ impl slurm::JobMut for JobChange<'_> {
 
     fn remove_script_environment_of(&mut self, _: &str) {}
 
-    fn enter_requested_ipus(&mut self, _: &ModelName, _: u64) {}
+    fn enter_requested_ipus(&mut self, _: &GresType, _: u64) {}
 
-    fn enter_ipus_for_limits(&mut self, _: &ModelName, _: u64) {}
+    fn enter_ipus_for_limits(&mut self, _: &GresType, _: u64) {}
 
-    fn enter_allocated_ipus(&mut self, _: &ModelName, _: IpuCount) -> bool {
+    fn enter_allocated_ipus(&mut self, _: &GresType, _: IpuCount) -> bool {
         self.change(|job| job.is_entered = true);
         true
     }
 
-    fn count_again(&mut self, _: &ModelName, _: IpuCount) {}
+    fn count_again(&mut self, _: &GresType, _: IpuCount) {}
 
     fn write_partition_line(&mut self, _: &PartitionId, _: i64, _: Option<PartitionEnd>) {}
 
@@ -221,7 +221,7 @@ impl slurm::JobMut for JobChange<'_> {
         self.change(|job| job.is_entered = false);
     }
 
-    fn is_within_limits(&mut self, _: &ModelName, _: u64) -> bool {
+    fn is_within_limits(&mut self, _: &GresType, _: u64) -> bool {
         true
     }
 
