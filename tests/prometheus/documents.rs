@@ -94,5 +94,6 @@ pub(crate) fn due() -> Result<WaitingJob> {
         start: Some(now()? - 60),
         planned_controller: None,
         planned_places: vec![],
+        controllers: vec![],
     })
 }

@@ -34,7 +34,7 @@ pub fn job_begin(frontend: &Frontend, mut job: impl JobMut) -> bool {
         "job {} begins",
         job.id()
     );
-    let Some((grant, claim)) = give(frontend, *job, job.node_count(), wanted) else { return false };
+    let Some((grant, claim)) = give(frontend, *job, &job.nodes(), wanted) else { return false };
     job.remove_script_environment_of(Grant::BEGINNING);
     for (name, value) in grant.named() {
         job.set_environment(name, &value);

@@ -1,6 +1,9 @@
 //! The choice of the partition that a job gets.
 
-use ledger::{Claim, Place, PoolChoice};
+use std::collections::BTreeSet;
+
+use ledger::{Claim, Place, PoolChoice, Wish};
+use tracing::error;
 use vipu_types::{Asked, ControllerName, Grant, IpuCount, JobOption, JobRun, PartitionId, Shape};
 
 use crate::frontend::Frontend;
@@ -23,20 +26,29 @@ struct Chosen {
 /// if the model has no settings, no id for another partition, or no free partition in its pool.
 ///
 /// The ledger found room a moment ago, under this lock. If there is none any more, for example because a
-/// controller failed just now, the first controller is asked until there is room.
+/// controller failed just now, the first controller, or the one to which the nodes belong, is asked until there is
+/// room.
 pub(crate) fn give(
     frontend: &Frontend,
     job: impl Job,
-    nodes: u32,
+    nodes: &[u32],
     wanted: Resolved,
 ) -> Option<(Grant, Claim)> {
     let run = JobRun { job: job.id(), restart: job.restart_count(), start: job.start_time() };
     let delivery = frontend.models(|models| models.delivery(&wanted.model))?;
+    let owner = match frontend.models(|models| models.owner(&wanted.model, nodes)) {
+        Ok(owner) => owner,
+        Err(why) => {
+            error!("job {} gets no IPUs on its nodes: {why}", job.id());
+            frontend.show_reason(job.id(), format!("vipu: no IPUs on its nodes: {why}"));
+            return None;
+        }
+    };
     let is_pool = frontend.ledger().is_pool(&wanted.model);
     let chosen = if is_pool {
-        of_pool(frontend, job, &wanted)
+        of_pool(frontend, job, &wanted, owner)
     } else {
-        of_its_own(frontend, job, run, nodes, &wanted)
+        of_its_own(frontend, job, run, nodes, &wanted, owner)
     };
     let Chosen { partition, controller, size, gcds, ipus } = chosen?;
     let shared = frontend.models(|models| models.shared_partition(&wanted.model));
@@ -48,8 +60,13 @@ pub(crate) fn give(
 }
 
 /// The partition of a pool for a job.
-fn of_pool(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<Chosen> {
-    let (controller, _) = choose(frontend, job, wanted)?;
+fn of_pool(
+    frontend: &Frontend,
+    job: impl Job,
+    wanted: &Resolved,
+    owner: Option<ControllerName>,
+) -> Option<Chosen> {
+    let (controller, _) = choose(frontend, job, wanted, owner)?;
     let (wish, jobs) = (wish(job, wanted), InSlurm::new(frontend, job));
     let choice = frontend.ledger().choose_in_pool(&wish, &controller, job.user(), &jobs);
     let PoolChoice { partition, size, gcds } = choice?;
@@ -61,15 +78,17 @@ fn of_its_own(
     frontend: &Frontend,
     job: impl Job,
     run: JobRun,
-    nodes: u32,
+    nodes: &[u32],
     wanted: &Resolved,
+    owner: Option<ControllerName>,
 ) -> Option<Chosen> {
-    let gcds = frontend.models(|models| models.gcds(nodes, wanted))?;
+    let count = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
+    let gcds = frontend.models(|models| models.gcds(count, wanted))?;
     let ready = preparing::ready_for(&frontend.ledger(), job, wanted);
     let (partition, controller, ipus) = match ready {
         Some(Claim { partition, controller, ipus, .. }) => (partition, controller, ipus),
         None => {
-            let (controller, ipus) = choose(frontend, job, wanted)?;
+            let (controller, ipus) = choose(frontend, job, wanted, owner)?;
             let (wish, shape) = (wish(job, wanted), shape(job, gcds));
             let idle = frontend.ledger().idle_for(&wish, &controller, job.user(), shape);
             match idle {
@@ -83,12 +102,18 @@ fn of_its_own(
 
 /// The controller for the partition, and its IPUs if the controller does not choose them. If possible, no job
 /// in line is delayed.
-fn choose(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<(ControllerName, Vec<Place>)> {
-    let (wish, jobs) = (wish(job, wanted), InSlurm::new(frontend, job));
-    let first = frontend.models(|models| models.first_controller(&wanted.model));
+fn choose(
+    frontend: &Frontend,
+    job: impl Job,
+    wanted: &Resolved,
+    owner: Option<ControllerName>,
+) -> Option<(ControllerName, Vec<Place>)> {
+    let first = || frontend.models(|models| models.first_controller(&wanted.model));
+    let wish = Wish { controllers: owner.clone().map(|it| BTreeSet::from([it])), ..wish(job, wanted) };
+    let (first, jobs) = (owner.or_else(first), InSlurm::new(frontend, job));
     let mut ledger = frontend.ledger();
     let undisturbing = ledger.why_not_now(&wish, &jobs);
-    let with_room = undisturbing.or_else(|_| ledger.fits_now(&wanted.model, wanted.size));
+    let with_room = undisturbing.or_else(|_| ledger.room_for(&wish));
     let controller = with_room.ok().or(first)?;
     let ipus = ledger.place(&wish, &controller, &jobs);
     Some((controller, ipus))

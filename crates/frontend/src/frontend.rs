@@ -10,6 +10,7 @@ use vipu_types::{GresType, IpuCount, JobRun, ModelName, PartitionId};
 
 use crate::accounting::EnteredIpus;
 use crate::between_callbacks::{Asked, BetweenCallbacks, OnNodes, Told};
+use crate::controller_nodes::Choice;
 use crate::expected::Expected;
 use crate::internal_error;
 use crate::jobs_before::JobsBefore;
@@ -41,6 +42,8 @@ pub struct Frontend {
     pub(crate) victims: BetweenCallbacks<u32, Vec<u32>>,
     /// The work that follows if the stock selector finds nodes, kept from before its test until after it.
     pub(crate) on_nodes: BetweenCallbacks<u32, OnNodes>,
+    /// The controllers among whose nodes a running test may choose.
+    pub(crate) choice: BetweenCallbacks<u32, Choice>,
     /// Launch times of batch scripts that an earlier slurmctld launched, from the journal, by partition
     /// and job: another job may get a partition of a pool.
     pub(crate) launched_before: Mutex<HashMap<(PartitionId, u32), Seconds>>,
@@ -78,6 +81,7 @@ impl Frontend {
             scheduling_interval: AtomicI64::default(),
             victims: BetweenCallbacks::default(),
             on_nodes: BetweenCallbacks::default(),
+            choice: BetweenCallbacks::default(),
             failed_partitions: Mutex::default(),
             launched_before: Mutex::default(),
             expected: Expected::default(),

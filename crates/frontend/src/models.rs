@@ -3,13 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ledger::{IdleRules, KeepIdleFor, ModelFacts, Placement, ReuseReset};
 use vipu_conf::{Accounting, AuditLevel, AuditTo, Mode, OnPartitionError, Settings, SizePolicy};
-use vipu_types::{ControllerName, Delivery, GresRequest, GresType, IpuCount, ModelName, PartitionId};
+use vipu_types::{ControllerName, Delivery, GresRequest, GresType, IpuCount, ModelName, PartitionId, PodId};
 
 use crate::request::{Resolved, size_below};
+
+/// The controller of each node, by the node's number in Slurm's node table.
+pub type NodeOwners = Arc<BTreeMap<u32, ControllerName>>;
 
 /// One model, with its settings in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +24,8 @@ pub struct Model {
     pub sizes: Option<BTreeSet<IpuCount>>,
     /// The settings from its file. `None` until the file was good once; until then the model has no jobs.
     pub settings: Option<Settings>,
+    /// The controller of each node. `None`: jobs on any node get IPUs of any controller.
+    pub owners: Option<NodeOwners>,
 }
 
 /// All models, by name.
@@ -39,7 +45,7 @@ impl Model {
     /// A model with a limit only.
     #[cfg(test)]
     pub(crate) fn of_size(largest: u32) -> Self {
-        Self { largest, sizes: None, settings: None }
+        Self { largest, sizes: None, settings: None, owners: None }
     }
 
     /// IPUs in one IPU-Link domain. Without settings, and so without jobs, the largest number that there is.
@@ -158,6 +164,12 @@ impl Models {
     /// The way in which tasks get the description of their IPUs. None if the model has no settings.
     pub(crate) fn delivery(&self, model: &ModelName) -> Option<Delivery> {
         Some(self.settings(model)?.delivery)
+    }
+
+    /// The nodes of a controller (Nodes). Empty: all nodes of the model.
+    pub(crate) fn nodes_of(&self, pod: &PodId) -> String {
+        let nodes = self.settings(&pod.model).and_then(|own| own.nodes.get(&pod.controller));
+        nodes.cloned().unwrap_or_default()
     }
 
     /// The number of GCDs in the partition of a job with this number of nodes. None if the model has no

@@ -147,7 +147,7 @@ pub(crate) fn on_nodes(frontend: &Frontend, job: impl Job, test: &impl Test) -> 
 }
 
 fn begin(frontend: &Frontend, job: impl Job, test: &impl Test, wanted: Resolved) -> Verdict {
-    let Some((_, claim)) = claiming::give(frontend, job, test.node_count(), wanted) else {
+    let Some((_, claim)) = claiming::give(frontend, job, &test.chosen(), wanted) else {
         return Verdict::Go;
     };
     for other in frontend.expected.expect(job.id(), test.chosen(), job.takes_whole_nodes()) {

@@ -33,7 +33,7 @@ fn with_conf(lines: &str, request: &Request) -> (String, Option<String>) {
     let file = format!("ApiHost=x IpuofDir=/x {lines}");
     let settings = Settings::parse(&file, Path::new("vipu.conf")).unwrap();
     let largest = settings.max_ipus_per_job.min(64);
-    let model = Model { largest, sizes: None, settings: Some(settings) };
+    let model = Model { largest, sizes: None, settings: Some(settings), owners: None };
     let models = Models([(ModelName::new("pod64").unwrap(), model)].into());
     with_notice(&models, request)
 }
@@ -49,7 +49,7 @@ fn sizes_and(others: &[(&str, u32)], conf: &str) -> Models {
     let file = format!("ApiHost=x IpuofDir=/x Mode=pool Pool=16x4,4x8 {conf}");
     let settings = vipu_conf::Settings::parse(&file, std::path::Path::new("vipu.conf")).unwrap();
     let sizes = [4, 16].map(|size| IpuCount::new(size).unwrap()).into();
-    let sized = Model { largest: 16, sizes: Some(sizes), settings: Some(settings) };
+    let sized = Model { largest: 16, sizes: Some(sizes), settings: Some(settings), owners: None };
     let Models(mut all) = models(others);
     all.insert(ModelName::of_sizes(), sized);
     Models(all)
@@ -333,7 +333,10 @@ fn a_model_that_gives_whole_pods_has_one_size() {
 fn a_number_alone_means_the_model_that_has_this_size() {
     let whole = Settings::parse("ApiHost=x IpuofDir=/x Mode=whole", Path::new("vipu.conf")).unwrap();
     let Models(mut two) = models(&[("pod16", 16)]);
-    two.insert(ModelName::new("pod64").unwrap(), Model { largest: 64, sizes: None, settings: Some(whole) });
+    two.insert(
+        ModelName::new("pod64").unwrap(),
+        Model { largest: 64, sizes: None, settings: Some(whole), owners: None },
+    );
     let two = Models(two);
     assert_eq!(answer(&two, "vipu:8"), "vipu:pod16:8");
     assert_eq!(answer(&two, "vipu:64"), "vipu:pod64:64");

@@ -9,10 +9,11 @@ use vipu_types::ModelName;
 
 use crate::accounting;
 use crate::between_callbacks::{Asked, BetweenCallbacks, OnNodes, Told};
+use crate::controller_nodes::{self, Choice};
 use crate::frontend::Frontend;
 use crate::internal_error;
 use crate::preparing;
-use crate::request::Resolved;
+use crate::request::{Refusal, Resolved};
 use crate::slurm::{Job, JobMut, Question, Test};
 
 /// The answer to a test of a job.
@@ -25,6 +26,8 @@ pub enum Verdict {
     Wait,
     /// Never: no configuration could meet the request.
     Never,
+    /// The test has to be repeated: other nodes may do.
+    Again,
 }
 
 /// A year, in seconds: the answer to a question about a start that is unknown.
@@ -40,12 +43,42 @@ pub fn before(
     frontend.victims.clear();
     frontend.on_nodes.clear();
     let told = frontend.told.take(&Asked::of(**job));
-    let (run_now, test_only) = (question == Question::Start, question == Question::Ever);
-    let when_for_backfill = question == Question::When && job.is_backfill_test();
-    if !(run_now || test_only || when_for_backfill) || !job.mentions_vipu() {
+    let earlier = frontend.choice.take(&job.id());
+    if question == Question::Other || !job.mentions_vipu() {
         return Verdict::Go;
     }
     let wanted = frontend.models(|models| models.wanted(**job));
+    let owners = |wanted: &Resolved| frontend.models(|models| models.owners(&wanted.model));
+    let of_wanted = |wanted: &Resolved| Choice::of(|| owners(wanted), earlier, test);
+    let mut choice = wanted.as_ref().ok().and_then(|wanted| wanted.as_ref().and_then(of_wanted));
+    let verdict = match question == Question::When && !job.is_backfill_test() {
+        true => Verdict::Go,
+        false => on_controllers(frontend, job, question, wanted, told, choice.as_mut(), test),
+    };
+    if let Some(mut choice) = choice {
+        match verdict {
+            Verdict::Go => {
+                choice.leave_out_others(test);
+                frontend.choice.leave(job.id(), choice);
+            }
+            Verdict::Wait | Verdict::Never => choice.put_back(test),
+            Verdict::Answered | Verdict::Again => {}
+        }
+    }
+    verdict
+}
+
+/// Answers a test from the IPUs of the controllers that the job may use.
+fn on_controllers(
+    frontend: &Frontend,
+    job: &mut impl JobMut,
+    question: Question,
+    wanted: Result<Option<Resolved>, Refusal>,
+    told: Option<Told>,
+    choice: Option<&mut Choice>,
+    test: &mut impl Test,
+) -> Verdict {
+    let (run_now, test_only) = (question == Question::Start, question == Question::Ever);
     if let Ok(Some(wanted)) = &wanted {
         accounting::request(frontend, job, wanted);
     }
@@ -55,11 +88,21 @@ pub fn before(
         Err(refusal) if refusal.is_for_good() => Verdict::Never,
         Err(_) => Verdict::Go,
         // After a no to this question Slurm would hold the job for good, so occupied IPUs do not count.
-        Ok(Some(_)) if test_only => Verdict::Go,
+        Ok(Some(wanted)) if test_only => {
+            match frontend.models(|models| controller_nodes::never(models, **job, &wanted, test)) {
+                Some(why) => {
+                    frontend.show_reason(job.id(), why);
+                    Verdict::Never
+                }
+                None => Verdict::Go,
+            }
+        }
         Ok(Some(wanted)) => match obstacle(frontend, **job, &wanted, question) {
             Some(why) => wait(frontend, **job, why),
             None if !accounting::is_within_limits(frontend, job, &wanted) => Verdict::Wait,
-            None if run_now => start_now(frontend, **job, &wanted, test),
+            None if run_now => start_now(frontend, **job, &wanted, choice, test),
+            // A start on several controllers is found by asking for each.
+            None if choice.is_some() => Verdict::Go,
             None => asked_by_backfill(frontend, job, &wanted, told, test),
         },
     }
@@ -79,33 +122,57 @@ fn obstacle(frontend: &Frontend, job: impl Job, wanted: &Resolved, question: Que
 }
 
 /// Whether a job may start now, if necessary by preempting others.
-fn start_now(frontend: &Frontend, job: impl Job, wanted: &Resolved, test: &mut impl Test) -> Verdict {
+fn start_now(
+    frontend: &Frontend,
+    job: impl Job,
+    wanted: &Resolved,
+    mut choice: Option<&mut Choice>,
+    test: &mut impl Test,
+) -> Verdict {
     failpoints::stop!("test");
     if let Some(verdict) = preparing::of_prepared(frontend, job, wanted) {
+        if let Some((choice, prepared)) = choice.zip(frontend.ledger().preparation(job.id())) {
+            choice.try_one(prepared.claim.controller);
+        }
         return verdict;
     }
-    let (wish, jobs) = (wish(job, wanted), InSlurm::new(frontend, job));
+    let wish = controller_nodes::limited(choice.as_deref(), wish(job, wanted));
+    let jobs = InSlurm::new(frontend, job);
     let verdict = frontend.ledger().may_start(&wish, &jobs);
-    let Err(why) = verdict else {
-        test.leave_out(&preparing::nodes_before(&frontend.ledger(), &frontend.expected, job, &wish, &jobs));
-        if preparing::is_to_be_prepared(frontend, job, wanted) {
-            frontend.on_nodes.leave(job.id(), OnNodes::Prepare(wanted.clone()));
+    let why = match verdict {
+        Err(why) => why,
+        Ok(controller) => {
+            if let Some(choice) = choice {
+                choice.try_one(controller);
+            }
+            test.leave_out(&preparing::nodes_before(
+                &frontend.ledger(),
+                &frontend.expected,
+                job,
+                &wish,
+                &jobs,
+            ));
+            if preparing::is_to_be_prepared(frontend, job, wanted) {
+                frontend.on_nodes.leave(job.id(), OnNodes::Prepare(wanted.clone()));
+            }
+            return Verdict::Go;
         }
-        return Verdict::Go;
     };
+    let displaced = |one: &Wish| preparing::displaced(&mut frontend.ledger(), frontend.now(), one, &jobs);
     if why.is_for_room()
-        && let Some(others) = preparing::displaced(&mut frontend.ledger(), frontend.now(), &wish, &jobs)
+        && let Some(others) = controller_nodes::fewest(choice.as_deref_mut(), &wish, displaced)
     {
         frontend.on_nodes.leave(job.id(), OnNodes::Displace(others, why));
         return Verdict::Go;
     }
+    let shown = controller_nodes::reason(choice.as_deref(), why.to_string());
     if !why.is_for_room() || !test.may_preempt() {
-        return wait(frontend, job, why.to_string());
+        return wait(frontend, job, shown);
     }
-    let victims = victims(&mut frontend.ledger(), &wish, &jobs, test);
-    match victims {
-        None => wait(frontend, job, why.to_string()),
-        Some(none) if none.is_empty() => wait(frontend, job, format!("{why}; on their way out")),
+    let victims = |one: &Wish| victims(&mut frontend.ledger(), one, &jobs, test);
+    match controller_nodes::fewest(choice, &wish, victims) {
+        None => wait(frontend, job, shown),
+        Some(none) if none.is_empty() => wait(frontend, job, format!("{shown}; on their way out")),
         Some(victims) => {
             // Slurm preempts them only if the stock selector finds nodes as well: see `after`.
             frontend.victims.leave(job.id(), victims);
@@ -206,6 +273,7 @@ pub fn after<J: JobMut>(
     question: Question,
     test: &mut impl Test<Job = J::Target>,
 ) -> Verdict {
+    let choice = frontend.choice.take(&job.id());
     if question == Question::Start {
         accounting::waive_for_whole_nodes(frontend, job);
     }
@@ -228,19 +296,48 @@ pub fn after<J: JobMut>(
     }
     match wanted {
         Ok(None) => Verdict::Go,
-        Ok(Some(wanted)) => will_run(frontend, job, &wanted, test),
+        Ok(Some(wanted)) => will_run(frontend, job, &wanted, choice, test),
         Err(refusal) => wait(frontend, **job, refusal.to_string()),
     }
 }
 
+/// Continues after the stock selector said no. Whether the test has to be repeated for the nodes of another
+/// controller.
+pub fn refused(frontend: &Frontend, job: impl Job, test: &mut impl Test) -> bool {
+    let Some(choice) = frontend.choice.take(&job.id()) else { return false };
+    choice.put_back(test);
+    let next = choice.next();
+    let is_repeated = next.is_some();
+    next.into_iter().for_each(|next| frontend.choice.leave(job.id(), next));
+    is_repeated
+}
+
 /// Corrects the start that the stock selector found: the job cannot start before its IPUs are free.
-fn will_run(frontend: &Frontend, job: &mut impl JobMut, wanted: &Resolved, test: &mut impl Test) -> Verdict {
+fn will_run(
+    frontend: &Frontend,
+    job: &mut impl JobMut,
+    wanted: &Resolved,
+    choice: Option<Choice>,
+    test: &mut impl Test,
+) -> Verdict {
     if preparing::is_prepared(&frontend.ledger(), **job) {
         return Verdict::Go;
     }
     let (wish, jobs) = (wish(**job, wanted), InSlurm::new(frontend, **job));
+    let wish = match &choice {
+        Some(choice) => choice.on_tried(wish),
+        None => wish,
+    };
     let by_backfill = job.is_backfill_test();
     let nodes_free = jobs.now().max(Seconds(job.start_time().max(test.not_before().unwrap_or(0))));
+    if let Some(mut choice) = choice.filter(|choice| !choice.is_last()) {
+        let start = frontend.ledger().forecast(&wish, nodes_free, &jobs);
+        if start != Some(jobs.now()) {
+            choice.note_start(start);
+            choice.next().into_iter().for_each(|next| frontend.choice.leave(job.id(), next));
+            return Verdict::Again;
+        }
+    }
     let start = if by_backfill && !job.is_test_of_now() {
         frontend.ledger().plan(&wish, nodes_free, &jobs)
     } else if over_share(frontend, **job, wanted).is_some() {
@@ -279,7 +376,13 @@ pub(crate) fn wish(job: impl Job, wanted: &Resolved) -> Wish {
         priority: job.priority(),
         job: std::cmp::Reverse(job.id()),
     };
-    Wish { model: wanted.model.clone(), size: wanted.size, rank, duration: ledger::span(job.time_limit()) }
+    Wish {
+        model: wanted.model.clone(),
+        size: wanted.size,
+        rank,
+        duration: ledger::span(job.time_limit()),
+        controllers: None,
+    }
 }
 
 /// Slurm's jobs, under the lock of a callback.

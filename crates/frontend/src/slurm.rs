@@ -32,7 +32,7 @@ pub trait Job: Copy {
     fn environment(self, name: &str) -> Option<String>;
     fn reason(self) -> Option<String>;
     fn shown_reason(self) -> Option<String>;
-    fn node_count(self) -> u32;
+    fn nodes(self) -> Vec<u32>;
     fn nodes_done(self) -> bool;
     fn het_job(self) -> u32;
     fn het_offset(self) -> u32;
@@ -135,10 +135,11 @@ pub trait Test {
     fn candidates(&self) -> Vec<Self::Job>;
     fn has_victims(&self) -> bool;
     fn preempt(&mut self, victims: &[Self::Job]);
-    /// The number of nodes to choose from, or of those that were chosen.
-    fn node_count(&self) -> u32;
+    /// The fewest nodes with which the job can run.
+    fn fewest(&self) -> u32;
     fn chosen(&self) -> Vec<u32>;
     fn leave_out(&mut self, nodes: &[u32]);
+    fn put_back(&mut self, nodes: &[u32]);
     fn keep_no_node(&mut self);
     fn not_before(&self) -> Option<i64>;
 }

@@ -88,7 +88,8 @@ fn full_site() -> Frontend {
     };
     for job in (1..=WAITING).map(|job| PARTITIONS + job) {
         let rank = Rank { in_reservation: false, tier: 1, priority: 100, job: Reverse(job) };
-        let wish = Wish { model: model.clone(), size, rank, duration: Duration::from_secs(3600) };
+        let wish =
+            Wish { model: model.clone(), size, rank, duration: Duration::from_secs(3600), controllers: None };
         assert!(frontend.ledger().may_start(&wish, &jobs).is_err(), "the Pod is full");
     }
     frontend

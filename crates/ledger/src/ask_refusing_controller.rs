@@ -38,7 +38,9 @@ impl Ledger {
         let has_room =
             |pod: &Pod| pod.free_blocks().has_room_for(wish.size) && wish.size.get() <= model.facts().largest;
         let lets_ask = |pod: &Pod| pod.refusing.as_ref().is_some_and(|refusing| refusing.lets_ask(user));
-        let found = pods.find(|(_, pod)| pod.is_reached() && lets_ask(pod) && has_room(pod));
+        let found = pods.find(|(id, pod)| {
+            wish.may_use(&id.controller) && pod.is_reached() && lets_ask(pod) && has_room(pod)
+        });
         found.map(|(id, _)| id.controller.clone())
     }
 }

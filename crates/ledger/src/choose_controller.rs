@@ -1,10 +1,20 @@
 //! The choice of a controller with room, or the reason why none has room.
 
+use std::collections::BTreeSet;
+
 use vipu_types::{ControllerName, IpuCount, ModelName, PodId};
 
 use crate::model::Model;
 use crate::pod::Pod;
-use crate::{Action, Claim, HostAction, Ledger, ModelFacts, Wait};
+use crate::waiting_line::is_among;
+use crate::{Action, Claim, HostAction, Ledger, ModelFacts, Wait, Wish};
+
+/// The controllers that a job may use. None: all of its model.
+type Among<'a> = Option<&'a BTreeSet<ControllerName>>;
+
+fn pods_among<'a>(model: &'a Model, among: Among<'a>) -> impl Iterator<Item = &'a PodId> {
+    model.pods().iter().filter(move |id| is_among(&id.controller, among))
+}
 
 impl Ledger {
     /// Whether jobs of this model can start, as far as this does not depend on its controllers.
@@ -46,15 +56,33 @@ impl Ledger {
     /// # Errors
     /// The reason to wait.
     pub fn fits_now(&self, model: &ModelName, size: IpuCount) -> Result<ControllerName, Wait> {
+        self.first_with_room(model, size, None)
+    }
+
+    /// The answer of [`Ledger::fits_now`] for a job, of the controllers that it may use.
+    ///
+    /// # Errors
+    /// The reason to wait.
+    pub fn room_for(&self, wish: &Wish) -> Result<ControllerName, Wait> {
+        self.first_with_room(&wish.model, wish.size, wish.controllers.as_ref())
+    }
+
+    fn first_with_room(
+        &self,
+        model: &ModelName,
+        size: IpuCount,
+        among: Among<'_>,
+    ) -> Result<ControllerName, Wait> {
         let no_model =
             || Wait::NoModel { asked: model.clone(), known: self.models.keys().cloned().collect() };
         let model = self.models.get(model).ok_or_else(no_model)?;
         self.usable(model)?;
         let allowed = size.get() <= model.facts().largest;
-        let mut with_room = self.reached(model).filter(|(_, pod)| pod.free_blocks().has_room_for(size));
+        let mut with_room =
+            self.reached_among(model, among).filter(|(_, pod)| pod.free_blocks().has_room_for(size));
         match with_room.next() {
             Some((id, _)) if allowed => Ok(id.controller.clone()),
-            _ => Err(self.shortage(model, size)),
+            _ => Err(self.shortage(model, size, among)),
         }
     }
 
@@ -67,7 +95,15 @@ impl Ledger {
 
     /// The reason why no job of this model can start now, whatever its size.
     pub(crate) fn standstill(&self, model: &Model) -> Option<Wait> {
-        self.usable(model).err().or_else(|| self.silence(model))
+        self.usable(model).err().or_else(|| self.silence(model, None))
+    }
+
+    fn reached_among<'a>(
+        &'a self,
+        model: &'a Model,
+        among: Among<'a>,
+    ) -> impl Iterator<Item = (&'a PodId, &'a Pod)> {
+        self.reached(model).filter(move |(id, _)| is_among(&id.controller, among))
     }
 
     /// The Pods of a model whose controllers answer and do not refuse all jobs, in their order.
@@ -77,15 +113,15 @@ impl Ledger {
     }
 
     /// The reason why no controller of this model has room for this size.
-    fn shortage(&self, model: &Model, size: IpuCount) -> Wait {
-        if let Some(silence) = self.silence(model) {
+    fn shortage(&self, model: &Model, size: IpuCount, among: Among<'_>) -> Wait {
+        if let Some(silence) = self.silence(model, among) {
             return silence;
         }
         let ModelFacts { model: name, largest: limit, .. } = model.facts();
         if size.get() > *limit {
             return Wait::OverLimit { model: name.clone(), size, largest: *limit };
         }
-        if let Some(reason) = self.reason_to_drain(model) {
+        if let Some(reason) = self.reason_to_drain(model, among) {
             return Wait::Drained { model: name.clone(), reason };
         }
         if model.facts().is_pool {
@@ -97,31 +133,33 @@ impl Ledger {
                 there_is: self.pool_serves(name, size),
             };
         }
-        let blocks =
-            self.reached(model).map(|(_, pod)| (pod.free_blocks().free(), pod.free_blocks().largest()));
+        let blocks = self
+            .reached_among(model, among)
+            .map(|(_, pod)| (pod.free_blocks().free(), pod.free_blocks().largest()));
         let (free, largest) =
             blocks.fold((0, 0), |(sum, most), (free, largest)| (sum + free, most.max(largest)));
         let silent =
-            model.pods().iter().filter_map(|id| self.pods.get(id)).filter(|pod| !pod.is_reached()).count();
+            pods_among(model, among).filter_map(|id| self.pods.get(id)).filter(|pod| !pod.is_reached());
+        let silent = silent.count();
         let kept = self.claims.tally().kept(name);
-        let drained = self.reached(model).map(|(_, pod)| pod.drained_ipus()).sum();
+        let drained = self.reached_among(model, among).map(|(_, pod)| pod.drained_ipus()).sum();
         Wait::Full { model: name.clone(), size, free, largest, kept, drained, silent }
     }
 
     /// The reason why all controllers of the model that answer are drained: that of the first one.
-    fn reason_to_drain(&self, model: &Model) -> Option<String> {
-        let mut reasons = self.reached(model).map(|(id, _)| self.drains.reason_for_all_of(id));
+    fn reason_to_drain(&self, model: &Model, among: Among<'_>) -> Option<String> {
+        let mut reasons = self.reached_among(model, among).map(|(id, _)| self.drains.reason_for_all_of(id));
         let first = reasons.next()??;
         reasons.all(|reason| reason.is_some()).then(|| first.to_owned())
     }
 
     /// The reason why no controller of the model answers. Of several reasons, that of the first silent
     /// controller.
-    fn silence(&self, model: &Model) -> Option<Wait> {
-        if self.reached(model).next().is_some() {
+    fn silence(&self, model: &Model, among: Among<'_>) -> Option<Wait> {
+        if self.reached_among(model, among).next().is_some() {
             return None;
         }
-        let mut reasons = model.pods().iter().filter_map(|id| self.pods.get(id)?.trouble(&id.model));
+        let mut reasons = pods_among(model, among).filter_map(|id| self.pods.get(id)?.trouble(&id.model));
         let lost = reasons.find(|why| matches!(why, Wait::Unreachable { .. }));
         Some(lost.unwrap_or_else(|| Wait::NoAnswer { model: model.facts().model.clone() }))
     }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use vipu_types::{IpuCount, Place, Placement};
+use vipu_types::{ControllerName, IpuCount, Place, Placement};
 
 use crate::free_blocks::FreeBlocks;
 use crate::free_times::{FreeTimes, NEVER, OtherNeeds, Slot, Timeline};
@@ -15,6 +15,8 @@ use crate::{Layout, Seconds, Wish};
 /// The IPUs of one Pod in time.
 #[derive(Clone, Debug)]
 pub struct PodInTime {
+    /// Its controller. None: every job may have its IPUs.
+    pub controller: Option<ControllerName>,
     /// All IPUs.
     pub ipus: u32,
     /// The blocks of IPUs that partitions can have.
@@ -94,7 +96,7 @@ impl Forecast {
         let behind = if from > self.now || !self.free_times.is_allowed(wish, self.now) {
             behind
         } else {
-            let with_room = self.free_times.with_room(wish.size, self.now);
+            let with_room = self.free_times.with_room(wish, self.now);
             match self.free_times.harmless_pod(&with_room, wish, self.now, self.is_explicit) {
                 Ok(pod) => {
                     let ipus = self.free_times.harmless_place(pod, wish, self.now).unwrap_or_default();
@@ -120,5 +122,5 @@ fn timeline(now: Seconds, pod: &PodInTime) -> Timeline {
         let ipu = place.number(domain).filter(|ipu| *ipu < pod.ipus as usize)?;
         Some((ipu..ipu + 1, until.map_or(NEVER, |until| until.max(now))))
     });
-    Timeline::new(pod.ipus, &pod.layout, taken)
+    Timeline::new(pod.ipus, &pod.layout, taken).of(pod.controller.clone())
 }

@@ -161,7 +161,7 @@ impl Ledger {
     /// too. Those of a pool are not removed.
     fn is_wanted(&self, claim: &Claim) -> bool {
         let rule = self.models.get(&claim.model).map(|model| model.facts().idle.keep_for);
-        let first = self.line.first(&claim.model);
+        let first = self.line.first(&claim.model, &claim.controller);
         self.in_pool(claim) || first.map_or(rule == Some(KeepIdleFor::AnyJob), |wish| wish.size == claim.size)
     }
 

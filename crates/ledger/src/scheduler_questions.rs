@@ -49,7 +49,7 @@ impl Ledger {
     /// # Errors
     /// The reason to wait.
     pub fn why_not_now(&mut self, wish: &Wish, jobs: &impl Jobs) -> Result<ControllerName, Wait> {
-        let fits = self.fits_now(&wish.model, wish.size);
+        let fits = self.room_for(wish);
         if fits.as_ref().err().is_none_or(Wait::is_for_room)
             && let Some(time) = time_in_the_way(wish, jobs)
         {
@@ -65,7 +65,9 @@ impl Ledger {
         let (fitting, controllers): (Vec<_>, Vec<_>) = self
             .usable_pods(&wish.model)
             .enumerate()
-            .filter(|(_, (_, pod))| pod.free_blocks().has_room_for(wish.size))
+            .filter(|(_, (id, pod))| {
+                wish.may_use(&id.controller) && pod.free_blocks().has_room_for(wish.size)
+            })
             .map(|(n, (id, _))| (n, (n, id.controller.clone())))
             .unzip();
         let (is_explicit, now) = (self.is_explicit(&wish.model), jobs.now());
@@ -208,7 +210,9 @@ impl Ledger {
             let before = self.free_times_cache.take_holders(model, events);
             let anew = || self.usable_pods(model).map(|(_, pod)| pod.ipu_holders()).collect();
             let holders: Vec<_> = before.unwrap_or_else(anew);
-            let pods = holders.iter().map(|holders| holders.timeline(jobs)).collect();
+            let controllers = self.usable_pods(model).map(|(id, _)| Some(id.controller.clone()));
+            let timelines = holders.iter().map(|holders| holders.timeline(jobs));
+            let pods = timelines.zip(controllers).map(|(pod, controller)| pod.of(controller)).collect();
             let (licenses, whole_times) = (self.licenses(model, jobs), jobs.whole_times(model));
             let others = OtherNeeds { licenses, whole_times };
             let free_times = FreeTimes::new(pods, others, self.line.in_force(model, jobs));

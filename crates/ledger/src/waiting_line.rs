@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Bound;
 use std::time::Duration;
 
-use vipu_types::{IpuCount, ModelName};
+use vipu_types::{ControllerName, IpuCount, ModelName};
 
 use crate::{Jobs, Seconds};
 
@@ -33,6 +33,8 @@ pub struct Wish {
     pub rank: Rank,
     /// The longest duration of the job.
     pub duration: Duration,
+    /// The controllers whose nodes the job may use. It gets no IPUs of others. None: all of the model.
+    pub controllers: Option<BTreeSet<ControllerName>>,
 }
 
 impl Wish {
@@ -40,6 +42,16 @@ impl Wish {
     pub fn job(&self) -> u32 {
         self.rank.job.0
     }
+
+    /// Whether the job may get IPUs of this controller.
+    pub fn may_use(&self, controller: &ControllerName) -> bool {
+        is_among(controller, self.controllers.as_ref())
+    }
+}
+
+/// Whether a controller is one of these. None: it is, whichever it is.
+pub(crate) fn is_among(controller: &ControllerName, controllers: Option<&BTreeSet<ControllerName>>) -> bool {
+    controllers.is_none_or(|all| all.contains(controller))
 }
 
 /// A wish that other jobs have to respect.
@@ -111,6 +123,10 @@ impl WaitingLine {
             plan.behind = before.behind;
             if not_before.is_none() {
                 (plan.not_before, plan.told) = (before.not_before, before.told);
+                if before.told.is_some() {
+                    // The told start is for the nodes of these controllers.
+                    plan.wish.controllers.clone_from(&before.wish.controllers);
+                }
             }
             if before.wish.rank > plan.wish.rank && now.since(before.ranked) <= patience {
                 (plan.wish.rank, plan.ranked) = (before.wish.rank, before.ranked);
@@ -156,10 +172,10 @@ impl WaitingLine {
         self.by_job.get(&job)?.behind
     }
 
-    /// The wish of the first job in line for a model.
-    pub(crate) fn first(&self, model: &ModelName) -> Option<&Wish> {
-        let first = self.lines.get(model)?.last()?;
-        self.by_job.get(&first.job.0).map(|plan| &plan.wish)
+    /// The wish of the first job in line for a controller of a model.
+    pub(crate) fn first(&self, model: &ModelName, controller: &ControllerName) -> Option<&Wish> {
+        let wishes = self.lines.get(model)?.iter().rev().filter_map(|rank| self.by_job.get(&rank.job.0));
+        wishes.map(|plan| &plan.wish).find(|wish| wish.may_use(controller))
     }
 
     /// Whether no job is in line before this one.

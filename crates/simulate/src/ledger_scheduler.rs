@@ -253,6 +253,7 @@ impl LedgerScheduler {
             size: size(job.size),
             rank: Rank { in_reservation: false, tier: 1, priority: 1, job: Reverse(job.id) },
             duration: span(job.limit),
+            controllers: None,
         };
         let verdict = match self.has_line {
             true => self.ledger.may_start(&wish, moment),

@@ -148,15 +148,17 @@ impl<'lock> JobRef<'lock> {
         self.record.texts(layout.spank_job_env, layout.spank_job_env_size, beginning)
     }
 
-    /// The number of the job's nodes; 0 before the job begins.
-    pub fn node_count(self) -> u32 {
+    /// The numbers of the job's nodes in Slurm's node table; none before the job begins.
+    pub fn nodes(self) -> Vec<u32> {
         let bitmap = self.record.pointer(self.layout().job_record.node_bitmap);
         if bitmap.is_null() {
-            return 0;
+            return Vec::new();
         }
-        // SAFETY: under the job lock; a bitmap of the record, which bit_set_count only reads.
-        let count = unsafe { (self.host.slurmctld.call.bit_set_count)(bitmap) };
-        u32::try_from(count).unwrap_or(0)
+        let call = &self.host.slurmctld.call;
+        // SAFETY: under the job lock; a bitmap of the record, which both functions only read.
+        let (size, has) =
+            unsafe { ((call.bit_size)(bitmap), |node: &i64| (call.bit_test)(bitmap, *node) != 0) };
+        (0..size).filter(has).filter_map(|node| u32::try_from(node).ok()).collect()
     }
 
     /// Whether `tres_per_node` names `vipu` at all. The check is cheap, for jobs that use no IPUs.

@@ -126,6 +126,18 @@ impl<'lock> Test<'lock> {
         }
     }
 
+    /// Adds nodes of these numbers, which were left out, to the nodes to choose from again.
+    pub fn put_back(&mut self, nodes: &[u32]) {
+        let call = &self.host.slurmctld.call;
+        // SAFETY: job and node write lock; the bitmap of this test.
+        let size = unsafe { (call.bit_size)(self.raw.nodes) };
+        for node in nodes.iter().map(|node| i64::from(*node)).filter(|node| *node < size) {
+            // SAFETY: job and node write lock; the bitmap of this test, which the selector may change, and a
+            // number below its size.
+            unsafe { (call.bit_set)(self.raw.nodes, node) };
+        }
+    }
+
     /// Makes backfill keep no node for the job, because the job waits for something else.
     pub fn keep_no_node(&mut self) {
         // SAFETY: job and node write lock; the bitmap of this test, which Slurm reads when we return.

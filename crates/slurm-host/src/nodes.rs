@@ -12,6 +12,8 @@ use crate::slurmctld::{Host, host};
 /// A node's name and its `Gres=` text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeGres {
+    /// Its number in the node table, and so in the bitmaps of nodes.
+    pub number: u32,
     /// `NodeName`
     pub node: String,
     /// The GRES of the node, for example `vipu:pod64:64`. Slurm may have left out `no_consume`.
@@ -28,11 +30,11 @@ pub struct NodeGres {
 pub unsafe fn gres_of_all() -> Vec<NodeGres> {
     let Ok(host) = host() else { return Vec::new() };
     // SAFETY: node lock (caller).
-    let nodes: Vec<_> = unsafe { table(host) }.map(|(_, node)| node).collect();
+    let (numbers, nodes): (Vec<_>, Vec<_>) = unsafe { table(host) }.unzip();
     if !selfcheck::nodes_are_as_expected(&nodes, host.layout) {
         return Vec::new();
     }
-    nodes.into_iter().filter_map(|node| gres_of(node, host.layout)).collect()
+    numbers.into_iter().zip(nodes).filter_map(|(number, node)| gres_of(number, node, host.layout)).collect()
 }
 
 /// Returns the records of all nodes, each with its place in the table.
@@ -53,11 +55,12 @@ pub(crate) unsafe fn table<'call>(host: &Host) -> impl Iterator<Item = (usize, R
     })
 }
 
-pub(crate) fn gres_of(node: Record<'_>, layout: &Layout) -> Option<NodeGres> {
+pub(crate) fn gres_of(number: usize, node: Record<'_>, layout: &Layout) -> Option<NodeGres> {
     let fields = &layout.node_record;
     // SAFETY: config_ptr is NULL or a config_record_t under the node lock.
     let line =
         unsafe { node.follow(fields.config_ptr) }.and_then(|config| config.text(layout.config_record.gres));
     let gres = node.text(fields.gres).or_else(|| line.clone())?;
-    Some(NodeGres { node: node.text(fields.name)?, line: line.unwrap_or_else(|| gres.clone()), gres })
+    let (number, name) = (u32::try_from(number).ok()?, node.text(fields.name)?);
+    Some(NodeGres { number, node: name, line: line.unwrap_or_else(|| gres.clone()), gres })
 }

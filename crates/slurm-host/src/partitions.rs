@@ -57,7 +57,7 @@ impl<'call> SlurmPartitions<'call> {
             i64::try_from(place).is_ok_and(|place| place < size)
                 && is_in(place)
                 && selfcheck::node_has_mark(node, self.host.layout)
-                && nodes::gres_of(node, self.host.layout).is_some_and(|gres| wanted(&gres))
+                && nodes::gres_of(0, node, self.host.layout).is_some_and(|gres| wanted(&gres))
         }))
     }
 

@@ -29,6 +29,9 @@ pub const BUILD_TEXT: &str =
 /// The result of [`PluginTable::job_test`] after it answered yes in the inner selector's place.
 pub const ANSWERED: c_int = c_int::MIN;
 
+/// The result of [`PluginTable::job_tested`] if the test has to be repeated from [`PluginTable::job_test`] on.
+pub const AGAIN: c_int = c_int::MIN + 1;
+
 /// Returns the table for a caller of the given build, or NULL when the builds differ.
 pub type Entry = unsafe extern "C" fn(build: u64) -> *const PluginTable;
 
@@ -38,7 +41,7 @@ pub struct PluginTable {
     /// Runs before the inner selector's job_test. Returns 0 to go on, [`ANSWERED`], or the ESLURM code to
     /// refuse with.
     pub job_test: unsafe extern "C" fn(job: RawJob, mode: u16, test: *const RawTest) -> c_int,
-    /// Runs after the inner selector's job_test, with its answer. Returns the answer for Slurm.
+    /// Runs after the inner selector's job_test, with its answer. Returns the answer for Slurm, or [`AGAIN`].
     pub job_tested: unsafe extern "C" fn(job: RawJob, mode: u16, test: *const RawTest, code: c_int) -> c_int,
     /// Runs after the inner selector's job_begin. Returns 0, or an error that leaves the job pending.
     pub job_begin: unsafe extern "C" fn(job: RawJob) -> c_int,

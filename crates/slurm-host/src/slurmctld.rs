@@ -107,6 +107,7 @@ host_functions! {
         bit_size = c"slurm_bit_size": fn(*mut c_void) -> i64;
         bit_test = c"slurm_bit_test": fn(*mut c_void, i64) -> libc::c_int;
         bit_clear = c"slurm_bit_clear": fn(*mut c_void, i64);
+        bit_set = c"slurm_bit_set": fn(*mut c_void, i64);
         xstrdup = c"slurm_xstrdup": fn(*const libc::c_char) -> *mut libc::c_char;
         xfree = c"slurm_xfree": fn(*mut *mut c_void);
         xrecalloc = c"slurm_xrecalloc": fn(

@@ -10,7 +10,7 @@ use frontend::{Frontend, Verdict, accounting};
 use slurm_host::differences::refused_start;
 use slurm_host::job::{JobMut, JobRef};
 use slurm_host::job_test::{RawTest, Test};
-use slurm_host::plugin_table::{ANSWERED, BUILD, PluginTable};
+use slurm_host::plugin_table::{AGAIN, ANSWERED, BUILD, PluginTable};
 use slurm_host::release::{
     ESLURM_INVALID_GRES, ESLURM_NODES_BUSY, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, is_run_now, is_start,
 };
@@ -69,7 +69,7 @@ unsafe extern "C" fn job_test(job: RawJob, mode: u16, test: *const RawTest) -> c
         let (mut job, mut test) = (SlurmJobMut::new(job), SlurmTest(test));
         let _timer = plugin.counters.job_test();
         match frontend::before(&plugin.frontend, &mut job, question(mode), &mut test) {
-            Verdict::Go => 0,
+            Verdict::Go | Verdict::Again => 0,
             Verdict::Answered => ANSWERED,
             Verdict::Wait if is_start(mode) => refused_start::of_start(job.0, &test.0),
             Verdict::Wait => ESLURM_NODES_BUSY.cast_signed(),
@@ -84,11 +84,15 @@ unsafe extern "C" fn job_tested(job: RawJob, mode: u16, test: *const RawTest, co
     boundary::callback(&|| name("job_tested", job), unsure, || {
         // SAFETY: Slurm's job and arguments in its own callback, under the job write lock.
         let seen = unsafe { (JobMut::from_callback(job), Test::from_callback(*test)) };
-        let (Some(plugin), (Some(job), Some(test)), 0) = (plugin(), seen, code) else { return code };
+        let (Some(plugin), (Some(job), Some(test))) = (plugin(), seen) else { return code };
         let (mut job, mut test) = (SlurmJobMut::new(job), SlurmTest(test));
+        if code != 0 {
+            return if frontend::refused(&plugin.frontend, *job, &mut test) { AGAIN } else { code };
+        }
         let _timer = plugin.counters.job_test();
         match frontend::after(&plugin.frontend, &mut job, question(mode), &mut test) {
             Verdict::Go | Verdict::Answered => code,
+            Verdict::Again => AGAIN,
             Verdict::Wait if is_run_now(mode) => {
                 job.give_up_resources();
                 refused_start::of_start(job.0, &test.0)

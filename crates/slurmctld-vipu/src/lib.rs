@@ -15,6 +15,7 @@ mod host_thread;
 mod io_thread;
 mod model_files;
 mod node_gres;
+mod node_owners;
 mod plugin;
 mod public_status;
 mod reporting_controller;

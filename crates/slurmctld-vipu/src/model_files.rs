@@ -9,9 +9,10 @@ use slurm_host::nodes::NodeGres;
 use tracing::error;
 use vipu_client::{Client, Endpoint};
 use vipu_conf::{AuditLevel, Good, InForce, LoadError, Loaded, Mode, SavedConf, Settings};
-use vipu_types::{ControllerName, ModelName, ModelPool, OfferedModels, PodId, Pool};
+use vipu_types::{ControllerName, ModelName, ModelPool, PodId, Pool};
 
 use crate::node_gres::{consumable, models_on_nodes};
+use crate::node_owners::{owners, warn_of_nodes};
 use crate::reporting_controller::ReportingController;
 use crate::saved_conf::GoodTexts;
 
@@ -44,7 +45,8 @@ pub(crate) fn read(
     let good = good_texts(&loaded);
     in_force.update(loaded, |model| earlier(kept, model));
     tell_errors(in_force, |_| true);
-    let reading = standing(offered, in_force, good, connect);
+    let reading = standing(nodes, in_force, good, connect);
+    warn_of_nodes(nodes, &reading.models);
     warn_of_sharing(&reading.models);
     reading
 }
@@ -70,14 +72,13 @@ pub(crate) fn read_new(
     in_force: &mut InForce,
     connect: &Connect<'_>,
 ) -> Reading {
-    let offered = models_on_nodes(nodes);
-    let mut new = offered.clone();
+    let mut new = models_on_nodes(nodes);
     new.0.retain(|name, _| in_force.get(name).is_none());
     let loaded = vipu_conf::load_offered(folder, &new);
     let good = good_texts(&loaded);
     in_force.add(loaded, |model| earlier(kept, model));
     tell_errors(in_force, |model| new.0.contains_key(model));
-    standing(offered, in_force, good, connect)
+    standing(nodes, in_force, good, connect)
 }
 
 fn tell_errors(in_force: &InForce, is_news: impl Fn(&ModelName) -> bool) {
@@ -91,9 +92,9 @@ fn tell_errors(in_force: &InForce, is_news: impl Fn(&ModelName) -> bool) {
 }
 
 /// The models on the nodes, with the settings in force.
-fn standing(offered: OfferedModels, in_force: &InForce, good: GoodTexts, connect: &Connect<'_>) -> Reading {
+fn standing(nodes: &[NodeGres], in_force: &InForce, good: GoodTexts, connect: &Connect<'_>) -> Reading {
     let mut reading = Reading { good, ..Reading::default() };
-    for (name, offered) in offered.0 {
+    for (name, offered) in models_on_nodes(nodes).0 {
         let Some(standing) = in_force.get(&name) else { continue };
         let settings = standing.settings.as_ref();
         let setups = match (settings, &standing.error) {
@@ -102,7 +103,8 @@ fn standing(offered: OfferedModels, in_force: &InForce, good: GoodTexts, connect
         };
         let limit = settings.filter(|own| own.mode != Mode::Whole).map(|own| own.max_ipus_per_job);
         let largest = limit.map_or(offered.largest(), |most| offered.largest().min(most));
-        let model = Model { largest, sizes: offered.into_sizes(), settings: settings.cloned() };
+        let owners = settings.and_then(|own| owners(own, nodes));
+        let model = Model { largest, sizes: offered.into_sizes(), settings: settings.cloned(), owners };
         reading.facts.push(model.facts(&name, setups.as_ref().err().cloned()));
         reading.setups.extend(setups.into_iter().flatten());
         reading.models.0.insert(name, model);
@@ -171,7 +173,7 @@ mod tests {
     use super::*;
 
     fn node(gres: &str) -> NodeGres {
-        NodeGres { node: "n1".into(), gres: gres.into(), line: gres.into() }
+        NodeGres { number: 0, node: "n1".into(), gres: gres.into(), line: gres.into() }
     }
 
     /// The reading of a slurmctld that finds `file` in vipu.conf, and `kept` from an earlier slurmctld.

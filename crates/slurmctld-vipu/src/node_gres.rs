@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     fn node(gres: &str) -> NodeGres {
-        NodeGres { node: "n1".into(), gres: gres.into(), line: gres.into() }
+        NodeGres { number: 0, node: "n1".into(), gres: gres.into(), line: gres.into() }
     }
 
     #[test]

@@ -85,7 +85,7 @@ impl Job for SlurmJob<'_> {
         environment(name: &str) -> Option<String>;
         reason() -> Option<String>;
         shown_reason() -> Option<String>;
-        node_count() -> u32;
+        nodes() -> Vec<u32>;
         nodes_done() -> bool;
         het_job() -> u32;
         het_offset() -> u32;
@@ -180,6 +180,7 @@ impl<'lock> slurm::Test for SlurmTest<'lock> {
 
     of_slurm_host! { &mut Self, 0:
         leave_out(nodes: &[u32]);
+        put_back(nodes: &[u32]);
         keep_no_node();
     }
 
@@ -192,8 +193,8 @@ impl<'lock> slurm::Test for SlurmTest<'lock> {
         self.0.preempt(&victims);
     }
 
-    fn node_count(&self) -> u32 {
-        self.0.nodes().0
+    fn fewest(&self) -> u32 {
+        self.0.nodes().1
     }
 }
 

@@ -28,6 +28,14 @@ impl Addresses {
             numbers.iter().map(|&number| format!("127.0.0.1:{}", self.vipu[number])).collect();
         format!("ApiHost={}", names.join(","))
     }
+
+    /// The text with the name of each controller in place of its number, as in `{0}`.
+    fn with_names(&self, text: &str) -> String {
+        let name = |text: String, (number, port): (usize, &u16)| {
+            text.replace(&format!("{{{number}}}"), &format!("127.0.0.1:{port}"))
+        };
+        self.vipu.iter().enumerate().fold(text.to_owned(), name)
+    }
 }
 
 /// The last series that knows `other_cons_tres`, and the last that needs a cgroup plugin.
@@ -126,7 +134,7 @@ pub(crate) fn vipu_conf(
         Delivery::Api | Delivery::Node => format!("Delivery={delivery}"),
     };
     let needed = format!("{}\n{delivery}\nMaxIpusPerJob=64\n", at.api_host(numbers));
-    without(&needed, lines) + &text_of(lines)
+    at.with_names(&(without(&needed, lines) + &text_of(lines)))
 }
 
 fn plugstack_conf(layout: &Layout, settings: &Settings, plugins: &Path) -> String {

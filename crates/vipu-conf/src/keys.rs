@@ -123,6 +123,10 @@ keys! { given;
         "the V-IPU controller; or several, tried in this order: `host,host:port,...`";
     ApiPort, api_port: u16 = Value("8090"), "port", port,
         "port of the controller's user API, used where ApiHost gives none";
+    /// A host list for each controller. Empty: jobs on any node get IPUs of any controller.
+    Nodes, nodes: BTreeMap<ControllerName, String> = Absent("all nodes, for all controllers"),
+        "controllers and nodes", |text| given.read_nodes(text),
+        "nodes of each controller: `\"vipu1=a[01-04] vipu2=b[01-04]\"`; a job gets nodes and IPUs of one controller";
     /// `None` with another [`Delivery`] than `file`.
     IpuofDir | VipuIpuofDir, ipuof_dir: Option<PathBuf> = Absent("required with Delivery=file"), "absolute path",
         |text| path(text).map(|dir| given.delivers_files().then_some(dir)),

@@ -12,6 +12,7 @@ mod files;
 mod in_force;
 mod keys;
 mod listed;
+mod nodes;
 mod problem;
 mod saved_conf;
 mod settings;

@@ -42,7 +42,7 @@ mod tests {
                 "ApiPort Some(\"1\") Some(2)",
                 "ApiHost Some(\"a\") Some(3)",
                 "IpuofDir Some(\"/x\") Some(4)",
-                "StatusDir None None",
+                "Nodes None None",
             ]
         );
         assert_eq!(all.len(), KEYS.len());

@@ -1,16 +1,18 @@
 //! The reader of one model's settings in the text of a file.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::path::Path;
 
 use vipu_types::{
-    Access, BadPool, BadWeeklyTimes, Delivery, PartitionId, Pool, Tls, TlsIdentity, WeeklyTimes,
+    Access, BadPool, BadWeeklyTimes, ControllerName, Delivery, PartitionId, Pool, Tls, TlsIdentity,
+    WeeklyTimes,
 };
 
 use crate::choice::{Mode, Placement};
 use crate::error::Broken;
 use crate::keys::{Key, Preset, Settings};
+use crate::nodes::nodes;
 use crate::problem::{Problem, Reason, Spot};
 use crate::syntax::{Piece, parse};
 use crate::value::{self, Value};
@@ -145,11 +147,16 @@ impl<'a> Given<'a> {
         matches!(self.get(&Key::Delivery, value::delivery), Ok(Some(Delivery::Api)))
     }
 
-    /// The number of controllers.
-    pub(crate) fn controllers(&self) -> usize {
+    /// The controllers. None if ApiHost is wrong.
+    pub(crate) fn controllers(&self) -> Option<Vec<ControllerName>> {
         let port = self.api_port();
-        let found = self.get(&Key::ApiHost, |text| value::controllers(text, port));
-        found.ok().flatten().map_or(0, |controllers| controllers.len())
+        self.get(&Key::ApiHost, |text| value::controllers(text, port)).ok().flatten()
+    }
+
+    /// The nodes of each controller. They are not compared with the controllers if ApiHost is wrong.
+    pub(crate) fn read_nodes(&self, text: &str) -> Value<BTreeMap<ControllerName, String>> {
+        let controllers = self.controllers();
+        controllers.map_or(Ok(BTreeMap::new()), |all| nodes(text, &all, self.api_port()))
     }
 
     /// Whether the plugin chooses the IPUs of partitions.
@@ -177,7 +184,7 @@ impl Given<'_> {
             Mode::Shared if !self.has(&Key::SharedPartition) => {
                 Some("which partition? give SharedPartition too")
             }
-            Mode::Pool | Mode::Shared if self.controllers() > 1 => {
+            Mode::Pool | Mode::Shared if self.controllers().is_some_and(|all| all.len() > 1) => {
                 Some("not possible with several controllers: give each a model of its own")
             }
             Mode::Pool if self.delivers_by_node() => {

@@ -31,7 +31,7 @@ pub(crate) fn controllers(text: &str, default_port: u16) -> Value<Vec<Controller
     Ok(found)
 }
 
-fn controller(text: &str, default_port: u16) -> Value<ControllerName> {
+pub(crate) fn controller(text: &str, default_port: u16) -> Value<ControllerName> {
     let (host, port) = match own_port(text) {
         Some((host, own)) => (host, port(own)?),
         None => (text, default_port),

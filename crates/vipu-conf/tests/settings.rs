@@ -108,6 +108,7 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
         reuse_reset: ReuseReset::OtherUsers,
         mode: Mode::Partition,
         pool: None,
+        nodes: Default::default(),
         shared_partition: None,
         whole_times: WeeklyTimes::default(),
         max_requeues: 0,

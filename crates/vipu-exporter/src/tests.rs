@@ -46,6 +46,7 @@ fn waiting(key: u64, size: u32, start: Option<i64>) -> WaitingJob {
         tasks: 1,
         rank: Rank::default(),
         duration: 60,
+        controllers: Vec::new(),
         not_before: NOW - 60,
         behind: None,
         reason: None,

@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use ledger::{
@@ -99,7 +99,7 @@ impl ModelForecast {
     /// as far as is known.
     pub fn new_job(&self, size: IpuCount, duration: Duration) -> Option<Start> {
         let rank = ledger::Rank { in_reservation: false, tier: 0, priority: 0, job: Reverse(u32::MAX) };
-        let wish = Wish { model: self.model.clone(), size, rank, duration };
+        let wish = Wish { model: self.model.clone(), size, rank, duration, controllers: None };
         self.start(self.forecast.start_of(&wish, Seconds(i64::MIN), None)?)
     }
 
@@ -163,7 +163,12 @@ fn in_time(status: &Status, model: &Model, pod: &Pod, now: i64) -> Option<PodInT
         drained_places(drain, pod, domain).into_iter().map(move |place| (place, until))
     });
     let taken = of_jobs.chain(others).chain(drained).collect();
-    Some(PodInTime { ipus: pod.ipus.total.min(MOST_IPUS), layout, taken })
+    Some(PodInTime {
+        controller: pod.controller.parse().ok(),
+        ipus: pod.ipus.total.min(MOST_IPUS),
+        layout,
+        taken,
+    })
 }
 
 /// None if the document has a size that no Pod can have.
@@ -241,7 +246,11 @@ fn line(status: &Status, model: &ModelName) -> Vec<Option<InLine>> {
             job: Reverse(u32::try_from(n).ok()?),
         };
         let size = IpuCount::new(job.size.into()).ok()?;
-        let wish = Wish { model: model.clone(), size, rank, duration: Duration::from_secs(job.duration) };
+        let controllers =
+            job.controllers.iter().map(|name| name.parse().ok()).collect::<Option<BTreeSet<_>>>()?;
+        let controllers = Some(controllers).filter(|all| !all.is_empty());
+        let duration = Duration::from_secs(job.duration);
+        let wish = Wish { model: model.clone(), size, rank, duration, controllers };
         Some(InLine {
             wish,
             not_before: Seconds(job.not_before),

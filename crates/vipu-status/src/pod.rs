@@ -10,6 +10,9 @@ use crate::ControllerCounters;
 pub struct Pod {
     /// Host and port of the controller.
     pub controller: String,
+    /// The nodes whose jobs get its IPUs (Nodes), as a host list. Empty: all nodes of the model.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub nodes: String,
     /// Whether the controller answers.
     pub contact: Contact,
     /// The version of the controller, as it told when it last began to answer. None if it does not tell.

@@ -30,6 +30,7 @@ fn example() -> Status {
         tasks: 1,
         rank: Rank::default(),
         duration: 60,
+        controllers: Vec::new(),
         not_before: 10,
         behind: Some(7),
         reason: Some("vipu: IPUs of pod64 are kept for job 42, secret".into()),

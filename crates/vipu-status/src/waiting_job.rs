@@ -23,6 +23,9 @@ pub struct WaitingJob {
     pub rank: Rank,
     /// The longest time that it may run, in seconds. A year or more: it has no time limit.
     pub duration: u64,
+    /// The controllers whose nodes it may use. Empty: all of the model.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub controllers: Vec<String>,
     /// The earliest start as far as nodes and other needs are concerned, without the IPUs.
     pub not_before: i64,
     /// The key of the job that has to start before this one.

@@ -1,5 +1,6 @@
 //! IPUs and nodes that are shared with other jobs, Slurm partitions, controllers and clusters.
 
+mod controller_nodes;
 mod foreign_partitions;
 mod ipus_per_slurm_partition;
 mod layering;

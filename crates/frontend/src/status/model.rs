@@ -108,8 +108,10 @@ fn pod(
     let usual_create = history.usual_create(&state.id);
     expect_ready(&mut of_pod, usual_create);
     let since = clocks.unix(state.contact_since);
+    let nodes = frontend.models(|models| models.nodes_of(&state.id));
     Pod {
         controller,
+        nodes,
         contact: match state.contact {
             Contact::NotYet => vipu_status::Contact::NotYet,
             Contact::Reached => vipu_status::Contact::Reached { since },

@@ -224,7 +224,10 @@ impl Cluster {
             }
             let text = config.text(&controllers.join(","), &self.schedule);
             let settings = vipu_conf::Settings::parse(&text, Path::new("vipu.conf")).unwrap();
-            (ModelName::new(*name).unwrap(), Model { largest: *ipus, sizes: None, settings: Some(settings) })
+            (
+                ModelName::new(*name).unwrap(),
+                Model { largest: *ipus, sizes: None, settings: Some(settings), owners: None },
+            )
         };
         Models(self.schedule.models.iter().map(model).collect())
     }

@@ -55,8 +55,10 @@ pub(super) fn jobs(bytes: &[u8]) {
     let model = ModelName::new("pod64").unwrap();
     let settings = Settings::parse(CONF, Path::new("vipu.conf")).unwrap();
     let pod = PodId { model: model.clone(), controller: settings.controllers[0].clone() };
-    let models =
-        Models(BTreeMap::from([(model, Model { largest: 64, sizes: None, settings: Some(settings) })]));
+    let models = Models(BTreeMap::from([(
+        model,
+        Model { largest: 64, sizes: None, settings: Some(settings), owners: None },
+    )]));
     let facts = models.0.iter().map(|(name, model)| model.facts(name, None)).collect();
     frontend.set_models(models);
     frontend.tell_models(facts);

@@ -63,7 +63,7 @@ macro_rules! nothing {
 impl slurm::Job for View<'_> {
     answers! { Self:
         number -> u16: restart_count priority_tier;
-        number -> u32: user priority node_count het_job het_offset tasks_left;
+        number -> u32: user priority het_job het_offset tasks_left;
         number -> i64: start_time end_time;
         number -> usize: slurm_partition_address;
         some -> Option<u8>: failed_with;
@@ -78,6 +78,10 @@ impl slurm::Job for View<'_> {
 
     fn id(self) -> u32 {
         self.0.borrow().id
+    }
+
+    fn nodes(self) -> Vec<u32> {
+        vec![self.0.borrow().number("node")]
     }
 
     fn array(self) -> Option<(u32, u32)> {
@@ -161,12 +165,13 @@ impl slurm::Test for View<'_> {
 
     answers! { &Self:
         is -> bool: may_preempt has_victims;
-        number -> u32: node_count;
+        number -> u32: fewest;
         some -> Option<i64>: not_before;
     }
     nothing! {
         preempt(&[Self]);
         leave_out(&[u32]);
+        put_back(&[u32]);
         keep_no_node();
     }
 
@@ -175,7 +180,7 @@ impl slurm::Test for View<'_> {
     }
 
     fn chosen(&self) -> Vec<u32> {
-        vec![slurm::Test::node_count(self)]
+        vec![slurm::Test::fewest(self)]
     }
 }
 

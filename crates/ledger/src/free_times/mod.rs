@@ -17,8 +17,6 @@ pub(crate) use timeline::{Ipus, Timeline};
 
 use std::time::Duration;
 
-use vipu_types::IpuCount;
-
 use crate::Seconds;
 use crate::waiting_line::{MOST_PLANS, Plan, Rank, Wish};
 use allowed_starts::AllowedStarts;
@@ -113,9 +111,10 @@ impl FreeTimes {
         self.allowed.first(&self.pods, wish, now, self.above(wish.rank)) == Some(now)
     }
 
-    /// The Pods with room for a size now, by number.
-    pub(crate) fn with_room(&self, size: IpuCount, now: Seconds) -> Vec<usize> {
-        let has_room = |(_, pod): &(usize, &Timeline)| !pod.places_now(size, now).is_empty();
+    /// The Pods with room for a job now, by number.
+    pub(crate) fn with_room(&self, wish: &Wish, now: Seconds) -> Vec<usize> {
+        let has_room =
+            |(_, pod): &(usize, &Timeline)| is_for(pod, wish) && !pod.places_now(wish.size, now).is_empty();
         self.pods.iter().enumerate().filter(has_room).map(|(n, _)| n).collect()
     }
 
@@ -155,8 +154,8 @@ impl FreeTimes {
     /// The fewest candidates on one of the Pods, by number, that have to go for this job to get a block there.
     /// No plan before it may hold that block.
     pub(crate) fn fewest(&self, pod: usize, after: &[AfterPreemption], wish: &Wish) -> Option<Vec<usize>> {
-        let above = self.above(wish.rank);
-        preempt::fewest(&self.pods[pod], after, wish.size, above)
+        let (above, pod) = (self.above(wish.rank), &self.pods[pod]);
+        if is_for(pod, wish) { preempt::fewest(pod, after, wish.size, above) } else { None }
     }
 
     /// The number of plans before this rank.
@@ -198,6 +197,11 @@ fn lay_one(pods: &mut [Timeline], allowed: &AllowedStarts, plan: &Plan, n: usize
     Some(start)
 }
 
+/// Whether a job may get IPUs of this Pod.
+fn is_for(pod: &Timeline, wish: &Wish) -> bool {
+    pod.controller().is_none_or(|controller| wish.may_use(controller))
+}
+
 fn start_of(plans: &[Laid], job: u32) -> Option<Seconds> {
     plans.iter().find(|laid| laid.plan.wish.job() == job)?.start
 }
@@ -214,7 +218,8 @@ fn first_slot(
     loop {
         let slot =
             |(n, pod): (usize, &Timeline)| Some((n, pod.earliest(wish.size, wish.duration, from, above)?));
-        let first = pods.iter().enumerate().filter_map(slot).min_by_key(|(n, slot)| (slot.start, *n))?;
+        let own = pods.iter().enumerate().filter(|(_, pod)| is_for(pod, wish));
+        let first = own.filter_map(slot).min_by_key(|(n, slot)| (slot.start, *n))?;
         let start = allowed.first(pods, wish, first.1.start, above)?;
         if start == first.1.start {
             return Some(first);

@@ -19,6 +19,7 @@ fn wish(job: u32, size: u32, duration: i64) -> Wish {
         size: IpuCount::new(size.into()).unwrap(),
         rank: Rank { in_reservation: false, tier: 1, priority: 1, job: Reverse(job) },
         duration: span(duration),
+        controllers: None,
     }
 }
 

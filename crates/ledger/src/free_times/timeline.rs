@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use vipu_types::IpuCount;
+use vipu_types::{ControllerName, IpuCount};
 
 use super::block_times::{BlockTimes, NEVER};
 use crate::{Layout, Seconds};
@@ -40,6 +40,8 @@ pub(crate) struct Timeline {
     /// The times at which the present holders of blocks will be gone.
     blocks: Arc<BlockTimes>,
     layout: Layout,
+    /// The controller. None if it does not matter.
+    controller: Option<ControllerName>,
     /// The slots, in the order of the plans.
     reserved: Vec<Reserved>,
 }
@@ -52,7 +54,17 @@ impl Timeline {
         taken: impl IntoIterator<Item = (Range<usize>, Seconds)>,
     ) -> Self {
         let blocks = BlockTimes::new(ipus as usize, layout.domain(ipus) as usize, taken);
-        Self { blocks: Arc::new(blocks), layout: layout.clone(), reserved: Vec::new() }
+        Self { blocks: Arc::new(blocks), layout: layout.clone(), controller: None, reserved: Vec::new() }
+    }
+
+    /// The same IPUs, as those of this controller.
+    pub(crate) fn of(self, controller: Option<ControllerName>) -> Self {
+        Self { controller, ..self }
+    }
+
+    /// The controller, if that is known.
+    pub(crate) fn controller(&self) -> Option<&ControllerName> {
+        self.controller.as_ref()
     }
 
     #[cfg(test)]

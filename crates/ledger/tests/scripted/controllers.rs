@@ -1,7 +1,7 @@
 //! A model with several controllers.
 
-use crate::script::{Scripted, claim, earliest, id, pod, seen};
-use ledger::{Claim, Event, ModelFacts, Wait};
+use crate::script::{Scripted, claim, earliest, id, jobs, pod, seen, wish};
+use ledger::{Claim, Event, ModelFacts, Seconds, Wait, Wish};
 use vipu_types::IpuCount;
 
 /// The configuration of pod64 with the controllers on these hosts, in this order.
@@ -157,4 +157,29 @@ fn the_list_of_controllers_can_change_while_jobs_run() {
     scripted.play("nodes-done 1 -> remove 1");
     scripted.play("gone 1 -> complete 1, kick, survey pod64 at b");
     assert_eq!(taken_by(&scripted, 64), "b");
+}
+
+/// The wish of a job that may only use the controller of `host`.
+fn wish_on(host: &str, job: u32, ipus: u64, duration: i64) -> Wish {
+    Wish { controllers: Some([id("pod64", host).controller].into()), ..wish(job, ipus, duration) }
+}
+
+#[test]
+fn a_job_with_the_nodes_of_a_controller_waits_for_that_one_only() {
+    const HOUR: i64 = 3600;
+    let mut scripted = fresh(&["a", "b"]);
+    list(&mut scripted, "a", 64, 0);
+    list(&mut scripted, "b", 64, 0);
+    begin(&mut scripted, "1", "b");
+    let ends = jobs(0, &[(1, HOUR)]);
+    let whole = wish_on("b", 10, 64, HOUR);
+    let why = scripted.ledger.may_start(&whole, &ends).unwrap_err().to_string();
+    assert_eq!(why, "vipu: 64 IPUs of pod64 needed, 48 free, largest block 32");
+    assert_eq!(scripted.ledger.plan(&whole, Seconds(0), &ends), Some(Seconds(HOUR + 1)));
+    // Its plan is in nobody's way on the other controller, and in the way of a long job on its own.
+    assert!(scripted.ledger.may_start(&wish_on("a", 11, 64, 5 * HOUR), &ends).is_ok());
+    let behind = scripted.ledger.may_start(&wish_on("b", 12, 16, 5 * HOUR), &ends);
+    assert!(matches!(behind, Err(Wait::Planned { job: 10, .. })), "{behind:?}");
+    let on_any = scripted.ledger.may_start(&wish(12, 16, 5 * HOUR), &ends);
+    assert_eq!(on_any.unwrap().host(), "a");
 }

@@ -34,7 +34,7 @@ fn copied(scripted: &Scripted, placement: Placement, taken: &[(u32, u32, i64)]) 
         let until = Seconds(*end).later_by(Duration::from_secs(1));
         (*first..first + ipus).map(move |index| (Place { domain: 0, index }, Some(until)))
     });
-    let pod = PodInTime { ipus: 64, layout: domain_size.into(), taken: taken.collect() };
+    let pod = PodInTime { controller: None, ipus: 64, layout: domain_size.into(), taken: taken.collect() };
     let line = scripted.ledger.line_behind(&wish(1, 1, 1).model, None, 100);
     Forecast::new(Seconds(0), placement, &[pod], OtherNeeds::default(), line)
 }

@@ -186,6 +186,7 @@ pub fn wish(job: u32, ipus: u64, duration: i64) -> Wish {
         size: IpuCount::new(ipus).unwrap(),
         rank,
         duration: span(duration),
+        controllers: None,
     }
 }
 

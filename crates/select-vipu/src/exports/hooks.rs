@@ -32,8 +32,21 @@ pub(super) fn packing_job(buffer: *mut c_void) -> Option<c_int> {
     None
 }
 
+/// Tests a job: asks for IPUs before and after the stock selector, until no other nodes have to be tried.
+pub(super) fn job_test(job: RawJob, mode: u16, test: &RawTest, ask: impl Fn() -> c_int) -> c_int {
+    loop {
+        if let Some(answer) = before_test(job, mode, test) {
+            return answer;
+        }
+        let answer = after_test(job, mode, test, ask());
+        if answer != plugin_table::AGAIN {
+            return answer;
+        }
+    }
+}
+
 /// Answers for jobs whose IPUs are not free. `None` lets the stock selector decide.
-pub(super) fn job_test(job: RawJob, mode: u16, test: &RawTest) -> Option<c_int> {
+fn before_test(job: RawJob, mode: u16, test: &RawTest) -> Option<c_int> {
     let controller = PLUGIN_TABLE.get()?;
     let unsure = || refuse_without_controller(job, mode);
     let code = boundary::guard_else(&|| "hook_job_test".into(), unsure, || match controller {
@@ -49,7 +62,7 @@ pub(super) fn job_test(job: RawJob, mode: u16, test: &RawTest) -> Option<c_int> 
 }
 
 /// Corrects an answer of the stock selector for the job's IPUs.
-pub(super) fn job_tested(job: RawJob, mode: u16, test: &RawTest, code: c_int) -> c_int {
+fn after_test(job: RawJob, mode: u16, test: &RawTest, code: c_int) -> c_int {
     let Some(controller) = plugin_table() else { return code };
     boundary::guard(&|| "hook_job_tested".into(), code, || {
         // SAFETY: Slurm's job and arguments under the job write lock of this callback.

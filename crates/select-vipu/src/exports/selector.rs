@@ -38,12 +38,12 @@ pub(super) fn load() -> Result<Selector, String> {
 
 /// One line per function: its signature in Slurm, its releases if not all have it, and its return value if it
 /// cannot be forwarded. A hook `before` may answer in the selector's place, and a hook `after` may change its
-/// answer.
+/// answer. A hook `through` asks the selector itself, as often as it needs to.
 macro_rules! selector {
     ( $(
         fn $name:ident($($arg:ident: $type:ty),*) $(-> $ret:ty)?,
         $( until $until:expr, )? $( since $since:expr, )? otherwise $otherwise:expr
-        $(, before $before:expr)? $(, after $after:expr)?;
+        $(, before $before:expr)? $(, after $after:expr)? $(, through $through:expr)?;
     )* ) => {
         /// The stock selector's functions in the running release.
         #[allow(non_snake_case, reason = "the names are those of Slurm's interface")]
@@ -76,7 +76,10 @@ macro_rules! selector {
                         return $otherwise;
                     };
                     // SAFETY: Slurm's own arguments, handed on unchanged under the locks Slurm took.
-                    let answer = unsafe { inner($($arg),*) };
+                    let ask = || unsafe { inner($($arg),*) };
+                    $( return $through(&ask); )?
+                    #[allow(unreachable_code)]
+                    let answer = ask();
                     $( let answer = $after(answer); )?
                     answer
                 })
@@ -103,9 +106,8 @@ selector! {
         job: RawJob, nodes: Ptr, min_nodes: u32, max_nodes: u32, req_nodes: u32, mode: u16,
         candidates: Ptr, preemptees: *mut Ptr, excluded_cores: Ptr, will_run: Ptr
     ) -> c_int, otherwise ERROR,
-        before hooks::job_test(job, mode, &RawTest { nodes, min_nodes, candidates, preemptees, will_run }),
-        after |code| {
-            hooks::job_tested(job, mode, &RawTest { nodes, min_nodes, candidates, preemptees, will_run }, code)
+        through |ask| {
+            hooks::job_test(job, mode, &RawTest { nodes, min_nodes, candidates, preemptees, will_run }, ask)
         };
     fn select_p_job_begin(job: RawJob) -> c_int, otherwise ERROR, after |code| hooks::job_begin(job, code);
     fn select_p_job_ready(job: RawJob) -> c_int, otherwise 0, before hooks::job_ready(job);

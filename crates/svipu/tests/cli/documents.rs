@@ -81,6 +81,7 @@ pub(crate) fn waiting(id: u32, user: u32, size: u32, reason: &str) -> WaitingJob
         tasks: 1,
         rank: Rank { in_reservation: false, tier: 1, priority: 1000 - id },
         duration: 90_000,
+        controllers: Vec::new(),
         not_before: WRITTEN,
         behind: None,
         reason: Some(reason.into()),

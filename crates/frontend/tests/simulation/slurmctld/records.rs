@@ -59,7 +59,7 @@ impl slurm::Job for JobView<'_> {
         qos: Option<String> = |_| None;
         reason: Option<String> = |job| job.reason.clone();
         shown_reason: Option<String> = |job| job.reason.clone();
-        node_count: u32 = |_| 1;
+        nodes: Vec<u32> = |_| vec![0];
         nodes_done: bool = |job| job.nodes_done <= Instant::now();
         het_job: u32 = |_| 0;
         het_offset: u32 = |_| 0;
@@ -254,7 +254,7 @@ impl<'a> slurm::Test for EnoughNodes<'a> {
         assert!(victims.is_empty(), "nobody may be preempted");
     }
 
-    fn node_count(&self) -> u32 {
+    fn fewest(&self) -> u32 {
         1
     }
 
@@ -263,6 +263,8 @@ impl<'a> slurm::Test for EnoughNodes<'a> {
     }
 
     fn leave_out(&mut self, _: &[u32]) {}
+
+    fn put_back(&mut self, _: &[u32]) {}
 
     fn keep_no_node(&mut self) {}
 

@@ -160,6 +160,11 @@ void slurm_bit_clear(int64_t *bitmap, int64_t bit)
 	must(bitmap[0] == 0x42434445 && bit < 2, "bit_clear of no bitmap, or behind its end");
 }
 
+void slurm_bit_set(int64_t *bitmap, int64_t bit)
+{
+	must(bitmap[0] == 0x42434445 && bit < 2, "bit_set of no bitmap, or behind its end");
+}
+
 size_t slurm_xsize(void *item)
 {
 	struct header *header = (struct header *)item - 1;

@@ -1,0 +1,146 @@
+//! Controllers with nodes of their own (`Nodes`): a job gets nodes and IPUs of one controller.
+
+use anyhow::{Context, Result, ensure};
+use testbed::{Cluster, JobId, Settings, wait_until};
+
+use crate::LIMIT;
+use crate::jobs::{
+    brisk, cancel, ended, expected_at, ipus, let_go, partition, restart_slurmctld, running_for, runs, waits,
+};
+
+/// The seconds after a job until its IPUs are free.
+const REMOVAL: u64 = 1;
+
+/// Four nodes, two for each of two controllers.
+const NODES: &str = "Nodes=\"{0}=ipu-pod64-[001-002] {1}=ipu-pod64-[003-004]\"";
+
+fn two_and_two() -> Settings {
+    let settings = brisk().nodes(4).cpus(2).controller(&[]).controllers(&[0, 1]);
+    settings.vipu_conf(NODES)
+}
+
+/// Checks that the job runs on nodes of the controller of this number, which has its partition.
+fn is_on(cluster: &Cluster, job: JobId, number: usize) -> Result<()> {
+    let partition = partition(job);
+    for other in 0..2 {
+        let has = cluster.controller(other).partitions()?.contains(&partition);
+        ensure!(has == (other == number), "controller {other} has {partition}: {has}");
+    }
+    let nodes = cluster.job(job)?.nodes;
+    let of = [["001", "002", "[001-002]"], ["003", "004", "[003-004]"]];
+    let own = of[number].map(|name| format!("ipu-pod64-{name}"));
+    ensure!(own.contains(&nodes), "job {job} runs on {nodes}, and has IPUs of controller {number}");
+    Ok(())
+}
+
+#[test]
+fn sched_nodes_follow_the_controller_with_room() -> Result<()> {
+    two_and_two().run(|cluster| {
+        let first = running_for(cluster, 64, 60, &["--nodes=2"])?;
+        is_on(cluster, first, 0)?;
+        let second = running_for(cluster, 32, 60, &[])?;
+        is_on(cluster, second, 1)?;
+        // Both controllers have IPUs or nodes only. The plan is on the second one.
+        let third = ipus(cluster, 64, 60, &[])?;
+        waits(cluster, third, "vipu: 64 IPUs of pod64 needed")?;
+        expected_at(cluster, third, cluster.end_of(first)?.min(cluster.end_of(second)?) + REMOVAL)?;
+        restart_slurmctld(cluster)?;
+        let_go(cluster, second)?;
+        ended(cluster, second, "COMPLETED")?;
+        runs(cluster, third)?;
+        is_on(cluster, third, 1)?;
+        let_go(cluster, first)?;
+        ended(cluster, first, "COMPLETED")?;
+        let fourth = running_for(cluster, 16, 60, &["--nodes=2"])?;
+        is_on(cluster, fourth, 0)
+    })
+}
+
+#[test]
+fn sched_nodes_that_are_busy_send_the_job_to_the_other_controller() -> Result<()> {
+    two_and_two().run(|cluster| {
+        // No IPUs, but all CPUs of the first controller's nodes.
+        let busy = "--nodelist=ipu-pod64-[001-002]";
+        let plain = crate::jobs::submit(cluster, &[busy, "--exclusive", "--time=60"])?;
+        runs(cluster, plain)?;
+        let job = running_for(cluster, 16, 60, &[])?;
+        is_on(cluster, job, 1)?;
+        // One more has IPUs free on the first, whose nodes are busy, and none on the second.
+        let waiting = ipus(cluster, 64, 30, &[])?;
+        waits(cluster, waiting, "vipu: 64 IPUs of pod64 needed, 48 free, largest block 32, on 127.0.0.1:")?;
+        let first = cluster.end_of(job)?.min(cluster.end_of(plain)?);
+        wait_until("a forecast", LIMIT, || Ok(cluster.start_of(waiting)?.is_some_and(|at| at >= first)))?;
+        let_go(cluster, plain)?;
+        ended(cluster, plain, "COMPLETED")?;
+        runs(cluster, waiting)?;
+        is_on(cluster, waiting, 0)
+    })
+}
+
+#[test]
+fn sched_nodes_that_a_job_names_bind_it_to_their_controller() -> Result<()> {
+    two_and_two().run(|cluster| {
+        let first = running_for(cluster, 64, 60, &["--nodelist=ipu-pod64-004"])?;
+        is_on(cluster, first, 1)?;
+        let second = ipus(cluster, 16, 60, &["--nodelist=ipu-pod64-003"])?;
+        waits(cluster, second, "vipu: 16 IPUs of pod64 needed, 0 free, largest block 0, on 127.0.0.1:")?;
+        expected_at(cluster, second, cluster.end_of(first)? + REMOVAL)?;
+        // It has no plan on the first controller.
+        let third = running_for(cluster, 64, 600, &[])?;
+        is_on(cluster, third, 0)?;
+        let_go(cluster, first)?;
+        runs(cluster, second)?;
+        is_on(cluster, second, 1)
+    })
+}
+
+#[test]
+fn sched_nodes_of_two_controllers_serve_no_job_together() -> Result<()> {
+    two_and_two().run(|cluster| {
+        for more in ["--nodes=3", "--nodelist=ipu-pod64-[002-003]"] {
+            let refused = ipus(cluster, 1, 60, &[more]);
+            let why = refused.err().with_context(|| format!("{more} was accepted"))?;
+            ensure!(format!("{why:?}").contains("node configuration is not available"), "{why:?}");
+        }
+        // Jobs without IPUs use all nodes.
+        runs(cluster, crate::jobs::submit(cluster, &["--nodes=4"])?)
+    })
+}
+
+#[test]
+fn sched_nodes_of_a_silent_controller_get_no_jobs() -> Result<()> {
+    two_and_two().vipu_conf("ApiTimeout=2").run(|cluster| {
+        cluster.controller(0).refuse()?;
+        cluster.reconfigure()?;
+        let lost = format!("controller 127.0.0.1:{}: ", cluster.controller(0).port());
+        wait_until("slurmctld to miss the first controller", LIMIT, || {
+            Ok(cluster.slurmctld_log().contains(&lost))
+        })?;
+        let first = running_for(cluster, 64, 60, &[])?;
+        is_on(cluster, first, 1)?;
+        let second = ipus(cluster, 64, 60, &[])?;
+        waits(cluster, second, "1 controller does not answer")?;
+        cluster.controller(0).clear()?;
+        runs(cluster, second)?;
+        is_on(cluster, second, 0)
+    })
+}
+
+#[test]
+fn sched_nodes_that_change_their_controller_keep_their_jobs() -> Result<()> {
+    two_and_two().expect_log("no controller").run(|cluster| {
+        let first = running_for(cluster, 64, 60, &["--nodelist=ipu-pod64-001"])?;
+        cluster.write_vipu_conf(&["Nodes=\"{0}=ipu-pod64-003 {1}=ipu-pod64-001\""])?;
+        cluster.reconfigure()?;
+        is_on(cluster, first, 0)?;
+        let second = running_for(cluster, 64, 60, &[])?;
+        let nodes = cluster.job(second)?.nodes;
+        ensure!(nodes == "ipu-pod64-001", "{nodes}");
+        ensure!(cluster.controller(1).partitions()?.contains(&partition(second)), "not on the second");
+        let third = ipus(cluster, 64, 60, &[])?;
+        let_go(cluster, first)?;
+        runs(cluster, third)?;
+        ensure!(cluster.job(third)?.nodes == "ipu-pod64-003");
+        cancel(cluster, third)
+    })
+}
