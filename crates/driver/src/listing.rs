@@ -63,12 +63,14 @@ fn summary(
     let mut all = Vec::new();
     for partition in partitions {
         let (gcds, is_reconfigurable) = (partition.num_gcds, partition.reconfigurable);
-        let is_made = partition.ready != ReadyState::Pending;
+        let is_ready = partition.ready != ReadyState::Pending;
         let Some(seen) = seen(partition, &place) else { continue };
         all.push(seen.clone());
         let size = IpuCount::new(seen.places.len() as u64).ok();
-        if let Some(size) = size.filter(|_| is_made && in_pool(&seen.partition)) {
-            pool.push(PoolPartition { seen, block: PoolBlock { size, is_reconfigurable }, gcds });
+        if let Some(size) = size.filter(|_| in_pool(&seen.partition)) {
+            // One that is being reset is in the pool as before.
+            let block = PoolBlock { size, is_reconfigurable };
+            pool.push(PoolPartition { seen, block, gcds, is_ready });
         }
     }
     Listing {

@@ -62,6 +62,8 @@ pub struct PoolPartition {
     pub block: PoolBlock,
     /// The number of its GCDs.
     pub gcds: u32,
+    /// Whether it can be given to a job: it is neither being made nor being reset.
+    pub is_ready: bool,
 }
 
 /// A fact that the ledger is told.

@@ -28,7 +28,7 @@ const DRIVING: &str = "matrix";
 
 /// Files of `tests/e2e` that run in no container, because they would take minutes for each release.
 /// `matrix_job_kinds` covers the differences between releases.
-const ON_THIS_MACHINE_ONLY: [&str; 13] = [
+const ON_THIS_MACHINE_ONLY: [&str; 14] = [
     "see::when::",
     "change::requeues::",
     "change::resizes::",
@@ -42,6 +42,7 @@ const ON_THIS_MACHINE_ONLY: [&str; 13] = [
     "survive::killed_srun_and_salloc::",
     "survive::nodes::",
     "survive::unclean_ends::",
+    "wait::scheduling_cost::",
 ];
 
 /// The test of an upgrade of Slurm, and the suites from which and to which it goes. It runs on the first one only.

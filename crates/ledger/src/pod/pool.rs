@@ -46,7 +46,7 @@ impl PodPool {
     /// The holder of the IPUs of a partition that no claim has.
     fn holder_without_claim(&self, it: &PoolPartition) -> IpuHolder {
         let SeenPartition { partition, fault, leaving, .. } = &it.seen;
-        match fault.is_none() && !leaving && !self.put_aside.contains_key(partition) {
+        match fault.is_none() && !leaving && it.is_ready && !self.put_aside.contains_key(partition) {
             true => IpuHolder::Unused,
             false => IpuHolder::Unknown,
         }

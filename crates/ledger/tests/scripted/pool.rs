@@ -17,6 +17,7 @@ fn lists(scripted: &mut Scripted, parts: &[Part], others: &[SeenPartition]) -> S
         seen: listed(part),
         block: PoolBlock { size: IpuCount::new(part.2).unwrap(), is_reconfigurable: part.3 },
         gcds: 1,
+        is_ready: true,
     });
     let (pod, partitions) = (id("pod64", "vipu"), in_pool.collect());
     assert_eq!(scripted.tell(Event::Pool { pod, partitions }), "");
@@ -139,9 +140,22 @@ fn mode_pool_has_no_use_for_a_partition_in_error() {
     let mut scripted = pool(&[("p16", 0, 16, false)]);
     let broken = SeenPartition { fault: Some("it is in error".into()), ..seen("p16", 0..16) };
     let block = PoolBlock { size: IpuCount::new(16).unwrap(), is_reconfigurable: false };
-    let partitions = vec![PoolPartition { seen: broken.clone(), block, gcds: 1 }];
+    let partitions = vec![PoolPartition { seen: broken.clone(), block, gcds: 1, is_ready: true }];
     scripted.tell(Event::Pool { pod: id("pod64", "vipu"), partitions });
     scripted.lists(vec![broken]);
+    assert_eq!(begins(&mut scripted, 1, 16), None);
+}
+
+/// Its size exists meanwhile.
+#[test]
+fn mode_pool_gives_no_partition_while_it_is_reset() {
+    let mut scripted = pool(&[("p16", 0, 16, false)]);
+    let (size, seen) = (IpuCount::new(16).unwrap(), listed(("p16", 0, 16, false)));
+    let block = PoolBlock { size, is_reconfigurable: false };
+    let partitions = vec![PoolPartition { seen: seen.clone(), block, gcds: 1, is_ready: false }];
+    scripted.tell(Event::Pool { pod: id("pod64", "vipu"), partitions });
+    scripted.lists(vec![seen]);
+    assert!(scripted.ledger.pool_serves(&pod("pod64").model, size));
     assert_eq!(begins(&mut scripted, 1, 16), None);
 }
 
@@ -154,7 +168,7 @@ fn mode_pool_gives_no_partition_whose_name_another_pool_has() {
     lists(&mut scripted, &[("p16", 0, 16, false)], &[]);
     let (pod, asked, partition) = (id("pod16", "b"), scripted.now, listed(("p16", 0, 16, false)));
     let block = PoolBlock { size: IpuCount::new(16).unwrap(), is_reconfigurable: false };
-    let partitions = vec![PoolPartition { seen: partition.clone(), block, gcds: 1 }];
+    let partitions = vec![PoolPartition { seen: partition.clone(), block, gcds: 1, is_ready: true }];
     scripted.tell(Event::Pool { pod: pod.clone(), partitions });
     scripted.tell(Event::Inventory { pod, asked, ipus: 16, faulty: 0, partitions: vec![partition] });
     assert!(asks(&scripted, "pod16", 16).contains("no such partition of the pool is free"));
