@@ -35,8 +35,8 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
-    /// The choice for a test. `owners` gives the controllers of nodes, and all controllers. `earlier` is what the test before has left. None if the nodes of the model are those of
-    /// all its controllers.
+    /// The choice for a test. `owners` gives the controllers of nodes, and all controllers. `earlier` is what the
+    /// test before has left. None if the nodes of the model are those of all its controllers.
     pub(crate) fn of(
         owners: impl FnOnce() -> Option<(NodeOwners, Vec<ControllerName>)>,
         earlier: Option<Self>,

@@ -57,7 +57,7 @@ impl Timeline {
         Self { blocks: Arc::new(blocks), layout: layout.clone(), controller: None, reserved: Vec::new() }
     }
 
-    /// The same IPUs, as those of this controller.
+    /// Notes the controller of these IPUs.
     pub(crate) fn of(self, controller: Option<ControllerName>) -> Self {
         Self { controller, ..self }
     }
