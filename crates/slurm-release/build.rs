@@ -42,7 +42,7 @@ const MEMBERS: &[(&str, &str)] = &[
     (
         "job_desc_msg",
         "tres_per_node tres_per_job tres_per_task tres_per_socket partition qos reservation script \
-         licenses spank_job_env spank_job_env_size",
+         licenses spank_job_env spank_job_env_size min_nodes max_nodes shared",
     ),
     ("slurmctld_lock", "conf job node part fed"),
     ("slurmctld_resv", "magic licenses start_time end_time"),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use ledger::{PoolPartition, SeenPartition};
 use vipu_types::{ControllerName, IpuCount, JobRun, PartitionId, Place, Shape};
 
+use crate::hosts::BrokenHosts;
 use crate::{CallError, ModelSettings};
 
 /// One controller end-point. Every call ends within the controller's own deadline.
@@ -107,4 +108,6 @@ pub struct Listing {
     pub partitions: Vec<SeenPartition>,
     /// Those of the pool among them.
     pub pool: Vec<PoolPartition>,
+    /// The hosts whose own IPUs cannot be used. Faulty IPUs are then counted here only.
+    pub broken_hosts: BrokenHosts,
 }

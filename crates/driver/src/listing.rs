@@ -9,6 +9,7 @@ use ledger::{PoolBlock, PoolPartition, SeenPartition};
 use vipu_client::{Client, Error, Ipu, PartitionInfo, ReadyState};
 use vipu_types::{IpuCount, PartitionId, Place};
 
+use crate::hosts::BrokenHosts;
 use crate::{Listing, ModelSettings};
 
 /// The attribute of an IPU that names its partition.
@@ -21,7 +22,14 @@ pub(crate) async fn ask(client: &Client, settings: &ModelSettings) -> Result<Lis
     let (ipus, all) = (client.list_ipus(agents), client.list_partitions(None));
     let Some(allocation) = settings.allocation.as_deref() else {
         let (ipus, all) = tokio::try_join!(ipus, all)?;
-        return Ok(Listing::of(&ipus, all, in_pool));
+        let listing = Listing::of(&ipus, all, in_pool);
+        return Ok(match &settings.hosts {
+            Some(map) => {
+                let broken_hosts = BrokenHosts::of(map, &ipus, is_unusable, settings.domain_size.get());
+                Listing { faulty: 0, broken_hosts, ..listing }
+            }
+            None => listing,
+        });
     };
     let own = client.list_partitions(Some(allocation));
     if agents.is_empty() {
@@ -50,15 +58,18 @@ impl Listing {
     }
 }
 
+/// Whether no partition can have an IPU. One of a partition counts as used already, whether it works or not.
+fn is_unusable(ipu: &Ipu) -> bool {
+    ipu.fault().is_some() && !ipu.attributes.contains_key(PARTITION)
+}
+
 fn summary(
     ipus: &[Ipu],
     partitions: Vec<PartitionInfo>,
     in_pool: impl Fn(&PartitionId) -> bool,
     place: impl Fn(Place) -> Place,
 ) -> Listing {
-    // An IPU of a partition counts as used already, whether it works or not.
-    let unusable = |ipu: &&Ipu| ipu.fault().is_some() && !ipu.attributes.contains_key(PARTITION);
-    let faulty = ipus.iter().filter(unusable).count();
+    let faulty = ipus.iter().filter(|ipu| is_unusable(ipu)).count();
     let mut pool = Vec::new();
     let mut all = Vec::new();
     for partition in partitions {
@@ -78,6 +89,7 @@ fn summary(
         faulty: u32::try_from(faulty).unwrap_or(u32::MAX),
         partitions: all,
         pool,
+        broken_hosts: BrokenHosts::default(),
     }
 }
 

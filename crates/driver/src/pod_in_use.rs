@@ -10,6 +10,7 @@ use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use vipu_types::{ControllerName, PartitionId};
 
+use crate::hosts::ToldHosts;
 use crate::observed_pool::ObservedPool;
 use crate::refusing_controller::Refusals;
 use crate::shown_as_removed::ShownAsRemoved;
@@ -35,6 +36,8 @@ pub(crate) struct ObservedController {
     pub answers: Cell<bool>,
     /// The refusals since it last made a partition.
     pub refusals: Refusals,
+    /// The hosts without jobs.
+    pub hosts: ToldHosts,
     /// The partitions of its pool.
     pub pool: ObservedPool,
     /// The partitions that it shows as removed.
@@ -47,6 +50,7 @@ impl Default for ObservedController {
         Self {
             answers: Cell::new(true),
             refusals: Refusals::default(),
+            hosts: ToldHosts::default(),
             pool: ObservedPool::default(),
             shown_as_removed: ShownAsRemoved::default(),
         }
@@ -165,6 +169,6 @@ impl<C: Controller> PodInUse<C> {
         others.retain(|seen| ours(&seen.partition));
         others.iter_mut().for_each(|seen| seen.places.clear());
         let ipus = u32::try_from(ipus).unwrap_or(u32::MAX);
-        Ok(Listing { ipus, faulty: 0, partitions: others, pool: Vec::new() })
+        Ok(Listing { ipus, partitions: others, ..Listing::default() })
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use vipu_types::{IpuCount, ModelPool, PartitionId, PodId};
+use vipu_types::{HostMap, IpuCount, ModelPool, PartitionId, PodId};
 
 /// The configuration of a model, as far as the driver needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub struct ModelSettings {
     pub domain_size: IpuCount,
     /// The partitions of the pool, if the model has one (Pool).
     pub pool: Option<ModelPool>,
+    /// The IPUs of each host, if jobs get those of their nodes (HostMap).
+    pub hosts: Option<HostMap>,
     /// The partition that all jobs share, if they do (SharedPartition).
     pub shared: Option<PartitionId>,
     /// Whether partitions are removed by force (ForceDeletePartition).

@@ -101,6 +101,11 @@ async fn surveys<W: Environment>(
                 shared.environment.report(Event::Pool { pod: id.clone(), partitions });
             }
         }
+        if let (Ok(listing), Some(_)) = (&answer, &pod.settings.hosts) {
+            pod.observed.hosts.tell(&id, &listing.broken_hosts);
+            let places = listing.broken_hosts.places();
+            shared.environment.report(Event::BrokenIpus { pod: id.clone(), places });
+        }
         shared.environment.report(match answer {
             Ok(listing) => Event::Inventory {
                 pod: id.clone(),

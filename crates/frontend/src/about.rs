@@ -54,6 +54,7 @@ impl About {
             | Event::Orphan(_)
             | Event::Models(_)
             | Event::Pool { .. }
+            | Event::BrokenIpus { .. }
             | Event::UnclaimedGone { .. }
             | Event::Inventory { .. }
             | Event::Unreachable { .. }

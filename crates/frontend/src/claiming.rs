@@ -6,6 +6,7 @@ use ledger::{Claim, Place, PoolChoice, Wish};
 use tracing::error;
 use vipu_types::{Asked, ControllerName, Grant, IpuCount, JobOption, JobRun, PartitionId, Shape};
 
+use crate::cabling::PortionIpus;
 use crate::frontend::Frontend;
 use crate::preparing;
 use crate::request::Resolved;
@@ -36,8 +37,8 @@ pub(crate) fn give(
 ) -> Option<(Grant, Claim)> {
     let run = JobRun { job: job.id(), restart: job.restart_count(), start: job.start_time() };
     let delivery = frontend.models(|models| models.delivery(&wanted.model))?;
-    let owner = match frontend.models(|models| models.owner(&wanted.model, nodes)) {
-        Ok(owner) => owner,
+    let own = match frontend.models(|models| models.ipus_of(&wanted, nodes)) {
+        Ok(own) => own,
         Err(why) => {
             error!("job {} gets no IPUs on its nodes: {why}", job.id());
             frontend.show_reason(job.id(), format!("vipu: no IPUs on its nodes: {why}"));
@@ -46,9 +47,9 @@ pub(crate) fn give(
     };
     let is_pool = frontend.ledger().is_pool(&wanted.model);
     let chosen = if is_pool {
-        of_pool(frontend, job, &wanted, owner)
+        of_pool(frontend, job, &wanted, own)
     } else {
-        of_its_own(frontend, job, run, nodes, &wanted, owner)
+        of_its_own(frontend, job, run, nodes, &wanted, own)
     };
     let Chosen { partition, controller, size, gcds, ipus } = chosen?;
     let shared = frontend.models(|models| models.shared_partition(&wanted.model));
@@ -64,9 +65,9 @@ fn of_pool(
     frontend: &Frontend,
     job: impl Job,
     wanted: &Resolved,
-    owner: Option<ControllerName>,
+    own: Option<PortionIpus>,
 ) -> Option<Chosen> {
-    let (controller, _) = choose(frontend, job, wanted, owner)?;
+    let (controller, _) = choose(frontend, job, wanted, own)?;
     let (wish, jobs) = (wish(job, wanted), InSlurm::new(frontend, job));
     let choice = frontend.ledger().choose_in_pool(&wish, &controller, job.user(), &jobs);
     let PoolChoice { partition, size, gcds } = choice?;
@@ -80,15 +81,17 @@ fn of_its_own(
     run: JobRun,
     nodes: &[u32],
     wanted: &Resolved,
-    owner: Option<ControllerName>,
+    own: Option<PortionIpus>,
 ) -> Option<Chosen> {
     let count = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
     let gcds = frontend.models(|models| models.gcds(count, wanted))?;
-    let ready = preparing::ready_for(&frontend.ledger(), job, wanted);
+    // One from before the mode in which hosts have IPUs of their own has others.
+    let may_be_ready = !matches!(own, Some(PortionIpus::Block(_)));
+    let ready = may_be_ready.then(|| preparing::ready_for(&frontend.ledger(), job, wanted)).flatten();
     let (partition, controller, ipus) = match ready {
         Some(Claim { partition, controller, ipus, .. }) => (partition, controller, ipus),
         None => {
-            let (controller, ipus) = choose(frontend, job, wanted, owner)?;
+            let (controller, ipus) = choose(frontend, job, wanted, own)?;
             let (wish, shape) = (wish(job, wanted), shape(job, gcds));
             let idle = frontend.ledger().idle_for(&wish, &controller, job.user(), shape);
             match idle {
@@ -106,9 +109,16 @@ fn choose(
     frontend: &Frontend,
     job: impl Job,
     wanted: &Resolved,
-    owner: Option<ControllerName>,
+    own: Option<PortionIpus>,
 ) -> Option<(ControllerName, Vec<Place>)> {
     let first = || frontend.models(|models| models.first_controller(&wanted.model));
+    let owner = match own {
+        Some(PortionIpus::Block(ipus)) => {
+            return Some((first()?, frontend.ledger().places_of(&wanted.model, &ipus)));
+        }
+        Some(PortionIpus::Of(owner)) => Some(owner),
+        None => None,
+    };
     let wish = Wish { controllers: owner.clone().map(|it| BTreeSet::from([it])), ..wish(job, wanted) };
     let (first, jobs) = (owner.or_else(first), InSlurm::new(frontend, job));
     let mut ledger = frontend.ledger();

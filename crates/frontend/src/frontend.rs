@@ -10,11 +10,11 @@ use vipu_types::{GresType, IpuCount, JobRun, ModelName, PartitionId};
 
 use crate::accounting::EnteredIpus;
 use crate::between_callbacks::{Asked, BetweenCallbacks, OnNodes, Told};
-use crate::controller_nodes::Choice;
 use crate::expected::Expected;
 use crate::internal_error;
 use crate::jobs_before::JobsBefore;
 use crate::models::Models;
+use crate::node_choice::Choice;
 use crate::outside::{HostTask, Outside};
 use crate::shared_ledger::{LockedLedger, SharedLedger};
 use crate::slurm::Job;

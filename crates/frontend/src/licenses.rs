@@ -182,7 +182,7 @@ mod tests {
         let model = |(name, line)| {
             let file = format!("ApiHost=x IpuofDir=/x {line}");
             let settings = Some(Settings::parse(&file, Path::new("vipu.conf")).unwrap());
-            (ModelName::new(name).unwrap(), Model { largest: 64, sizes: None, settings, owners: None })
+            (ModelName::new(name).unwrap(), Model { largest: 64, sizes: None, settings, cabling: None })
         };
         Models(lines.map(model).into())
     }

@@ -87,7 +87,7 @@ mod tests {
     fn told(text: &str, slurm_partitions: Option<&str>, qos: Option<&str>) -> String {
         let file = format!("ApiHost=x IpuofDir=/x {text}");
         let settings = Settings::parse(&file, Path::new("vipu.conf")).unwrap();
-        let model = Model { largest: 64, sizes: None, settings: Some(settings), owners: None };
+        let model = Model { largest: 64, sizes: None, settings: Some(settings), cabling: None };
         let standing =
             Standing { slurm_partitions: slurm_partitions.map(str::to_owned), qos: qos.map(str::to_owned) };
         model.most(&ModelName::new("pod64").unwrap(), &standing).to_string()

@@ -10,10 +10,8 @@ use ledger::{IdleRules, KeepIdleFor, ModelFacts, Placement, ReuseReset};
 use vipu_conf::{Accounting, AuditLevel, AuditTo, Mode, OnPartitionError, Settings, SizePolicy};
 use vipu_types::{ControllerName, Delivery, GresRequest, GresType, IpuCount, ModelName, PartitionId, PodId};
 
+use crate::cabling::Cabling;
 use crate::request::{Resolved, size_below};
-
-/// The controller of each node, by the node's number in Slurm's node table.
-pub type NodeOwners = Arc<BTreeMap<u32, ControllerName>>;
 
 /// One model, with its settings in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,8 +22,8 @@ pub struct Model {
     pub sizes: Option<BTreeSet<IpuCount>>,
     /// The settings from its file. `None` until the file was good once; until then the model has no jobs.
     pub settings: Option<Settings>,
-    /// The controller of each node. `None`: jobs on any node get IPUs of any controller.
-    pub owners: Option<NodeOwners>,
+    /// The IPUs that belong to nodes. `None`: jobs on any node get IPUs of any controller.
+    pub cabling: Option<Arc<Cabling>>,
 }
 
 /// All models, by name.
@@ -45,7 +43,7 @@ impl Model {
     /// A model with a limit only.
     #[cfg(test)]
     pub(crate) fn of_size(largest: u32) -> Self {
-        Self { largest, sizes: None, settings: None, owners: None }
+        Self { largest, sizes: None, settings: None, cabling: None }
     }
 
     /// IPUs in one IPU-Link domain. Without settings, and so without jobs, the largest number that there is.
@@ -71,6 +69,16 @@ impl Model {
     pub(crate) fn only_size(&self) -> Option<IpuCount> {
         let is_whole = self.settings.as_ref().is_some_and(|own| own.mode == Mode::Whole);
         self.whole().filter(|_| is_whole)
+    }
+
+    /// Whether each host has IPUs of its own.
+    pub(crate) fn has_hosts(&self) -> bool {
+        self.settings.as_ref().is_some_and(|own| own.mode == Mode::Host)
+    }
+
+    /// The sizes of its partitions, if each host has IPUs of its own.
+    pub(crate) fn host_sizes(&self) -> Option<BTreeSet<IpuCount>> {
+        Some(self.cabling.as_ref().filter(|_| self.has_hosts())?.sizes())
     }
 
     /// The largest size of a partition. None if no job can have a partition.
@@ -101,6 +109,7 @@ impl Model {
             },
             prefix: self.settings.as_ref().map(|own| own.partition_prefix.clone()).unwrap_or_default(),
             placement: match self.settings.as_ref().map(|own| own.placement) {
+                _ if self.has_hosts() => Placement::Explicit,
                 Some(vipu_conf::Placement::Explicit) => Placement::Explicit,
                 Some(vipu_conf::Placement::Controller) | None => Placement::Controller,
             },

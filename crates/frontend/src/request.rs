@@ -66,6 +66,11 @@ impl Taken {
         Some(format!("vipu: {meaning}{advice}"))
     }
 
+    /// This request with a size that the user gave in another way.
+    pub(crate) fn with_size(self, size: IpuCount) -> Self {
+        Self { asked: size.get().into(), resolved: Resolved { size, ..self.resolved }, ..self }
+    }
+
     /// This request with another size, because there are only partitions with `sizes`.
     pub(crate) fn rounded_to(self, size: IpuCount, sizes: String) -> Self {
         Self { resolved: Resolved { size, ..self.resolved }, sizes, ..self }
@@ -177,9 +182,9 @@ impl fmt::Display for Offer<'_> {
         f.write_str("models: ")?;
         for (i, (name, model)) in models.iter().enumerate() {
             let separator = if i == 0 { "" } else { ", " };
-            match (model.only_size(), &model.sizes) {
+            match (model.only_size(), model.sizes.clone().or_else(|| model.host_sizes())) {
                 (Some(size), _) => write!(f, "{separator}{name} ({size} IPUs)")?,
-                (None, Some(sizes)) => write!(f, "{separator}{name} ({})", in_words(sizes.iter().copied()))?,
+                (None, Some(sizes)) => write!(f, "{separator}{name} ({})", in_words(sizes))?,
                 (None, None) => {
                     write!(f, "{separator}{name} (1, 2, 4 ... {} IPUs)", size_below(model.largest))?;
                 }
@@ -247,8 +252,11 @@ impl Models {
         let (name, model) = self.choose(request, written, standing)?;
         let most = model.most(name, standing);
         let valid = |sizes: &[u64]| {
-            let fitting = sizes.iter().filter(|size| model.offers(**size, most.ipus));
-            let requests = fitting.map(|&ipus| model.request(name, Some(ipus))).collect();
+            let of_hosts =
+                model.host_sizes().map(|all| all.into_iter().map(|size| size.get().into()).collect());
+            let sizes: Vec<u64> = of_hosts.unwrap_or_else(|| sizes.to_vec());
+            let fitting = sizes.into_iter().filter(|size| model.offers(*size, most.ipus));
+            let requests = fitting.map(|ipus| model.request(name, Some(ipus))).collect();
             Valid { written, requests, needs_model: request.of.is_none() && self.0.len() > 1 }
         };
         if let (Some(GresType::Size(_)), Some(partitions)) =

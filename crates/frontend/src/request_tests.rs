@@ -33,7 +33,7 @@ fn with_conf(lines: &str, request: &Request) -> (String, Option<String>) {
     let file = format!("ApiHost=x IpuofDir=/x {lines}");
     let settings = Settings::parse(&file, Path::new("vipu.conf")).unwrap();
     let largest = settings.max_ipus_per_job.min(64);
-    let model = Model { largest, sizes: None, settings: Some(settings), owners: None };
+    let model = Model { largest, sizes: None, settings: Some(settings), cabling: None };
     let models = Models([(ModelName::new("pod64").unwrap(), model)].into());
     with_notice(&models, request)
 }
@@ -49,7 +49,7 @@ fn sizes_and(others: &[(&str, u32)], conf: &str) -> Models {
     let file = format!("ApiHost=x IpuofDir=/x Mode=pool Pool=16x4,4x8 {conf}");
     let settings = vipu_conf::Settings::parse(&file, std::path::Path::new("vipu.conf")).unwrap();
     let sizes = [4, 16].map(|size| IpuCount::new(size).unwrap()).into();
-    let sized = Model { largest: 16, sizes: Some(sizes), settings: Some(settings), owners: None };
+    let sized = Model { largest: 16, sizes: Some(sizes), settings: Some(settings), cabling: None };
     let Models(mut all) = models(others);
     all.insert(ModelName::of_sizes(), sized);
     Models(all)
@@ -335,7 +335,7 @@ fn a_number_alone_means_the_model_that_has_this_size() {
     let Models(mut two) = models(&[("pod16", 16)]);
     two.insert(
         ModelName::new("pod64").unwrap(),
-        Model { largest: 64, sizes: None, settings: Some(whole), owners: None },
+        Model { largest: 64, sizes: None, settings: Some(whole), cabling: None },
     );
     let two = Models(two);
     assert_eq!(answer(&two, "vipu:8"), "vipu:pod16:8");

@@ -9,9 +9,10 @@ use vipu_types::ModelName;
 
 use crate::accounting;
 use crate::between_callbacks::{Asked, BetweenCallbacks, OnNodes, Told};
-use crate::controller_nodes::{self, Choice};
 use crate::frontend::Frontend;
+use crate::hosts;
 use crate::internal_error;
+use crate::node_choice::{self, Choice};
 use crate::preparing;
 use crate::request::{Refusal, Resolved};
 use crate::slurm::{Job, JobMut, Question, Test};
@@ -48,8 +49,8 @@ pub fn before(
         return Verdict::Go;
     }
     let wanted = frontend.models(|models| models.wanted(**job));
-    let owners = |wanted: &Resolved| frontend.models(|models| models.owners(&wanted.model));
-    let of_wanted = |wanted: &Resolved| Choice::of(|| owners(wanted), earlier, test);
+    let cabling = |wanted: &Resolved| frontend.models(|models| models.cabling(&wanted.model));
+    let of_wanted = |wanted: &Resolved| Choice::of(|| cabling(wanted), wanted, earlier, test);
     let mut choice = wanted.as_ref().ok().and_then(|wanted| wanted.as_ref().and_then(of_wanted));
     let verdict = match question == Question::When && !job.is_backfill_test() {
         true => Verdict::Go,
@@ -89,15 +90,18 @@ fn on_controllers(
         Err(_) => Verdict::Go,
         // After a no to this question Slurm would hold the job for good, so occupied IPUs do not count.
         Ok(Some(wanted)) if test_only => {
-            match frontend.models(|models| controller_nodes::never(models, **job, &wanted, test)) {
+            match frontend.models(|models| models.never_together(&wanted, test)) {
                 Some(why) => {
+                    tracing::info!("job {} is refused: {why}", job.id());
                     frontend.show_reason(job.id(), why);
                     Verdict::Never
                 }
                 None => Verdict::Go,
             }
         }
-        Ok(Some(wanted)) => match obstacle(frontend, **job, &wanted, question) {
+        Ok(Some(wanted)) => match obstacle(frontend, **job, &wanted, question)
+            .or_else(|| hosts::misfit(frontend, &wanted, test.fewest()))
+        {
             Some(why) => wait(frontend, **job, why),
             None if !accounting::is_within_limits(frontend, job, &wanted) => Verdict::Wait,
             None if run_now => start_now(frontend, **job, &wanted, choice, test),
@@ -130,20 +134,23 @@ fn start_now(
     test: &mut impl Test,
 ) -> Verdict {
     failpoints::stop!("test");
+    if let Some(choice) = choice.as_deref_mut().filter(|choice| choice.is_of_hosts()) {
+        return hosts::start_now(frontend, job, wanted, choice, test);
+    }
     if let Some(verdict) = preparing::of_prepared(frontend, job, wanted) {
         if let Some((choice, prepared)) = choice.zip(frontend.ledger().preparation(job.id())) {
-            choice.try_one(prepared.claim.controller);
+            choice.try_controller(&prepared.claim.controller);
         }
         return verdict;
     }
-    let wish = controller_nodes::limited(choice.as_deref(), wish(job, wanted));
+    let wish = node_choice::limited(choice.as_deref(), wish(job, wanted));
     let jobs = InSlurm::new(frontend, job);
     let verdict = frontend.ledger().may_start(&wish, &jobs);
     let why = match verdict {
         Err(why) => why,
         Ok(controller) => {
             if let Some(choice) = choice {
-                choice.try_one(controller);
+                choice.try_controller(&controller);
             }
             test.leave_out(&preparing::nodes_before(
                 &frontend.ledger(),
@@ -160,17 +167,17 @@ fn start_now(
     };
     let displaced = |one: &Wish| preparing::displaced(&mut frontend.ledger(), frontend.now(), one, &jobs);
     if why.is_for_room()
-        && let Some(others) = controller_nodes::fewest(choice.as_deref_mut(), &wish, displaced)
+        && let Some(others) = node_choice::fewest(choice.as_deref_mut(), &wish, displaced)
     {
         frontend.on_nodes.leave(job.id(), OnNodes::Displace(others, why));
         return Verdict::Go;
     }
-    let shown = controller_nodes::reason(choice.as_deref(), why.to_string());
+    let shown = node_choice::reason(choice.as_deref(), why.to_string());
     if !why.is_for_room() || !test.may_preempt() {
         return wait(frontend, job, shown);
     }
     let victims = |one: &Wish| victims(&mut frontend.ledger(), one, &jobs, test);
-    match controller_nodes::fewest(choice, &wish, victims) {
+    match node_choice::fewest(choice, &wish, victims) {
         None => wait(frontend, job, shown),
         Some(none) if none.is_empty() => wait(frontend, job, format!("{shown}; on their way out")),
         Some(victims) => {
@@ -214,12 +221,13 @@ fn over_share(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<W
 }
 
 fn victims(ledger: &mut Ledger, wish: &Wish, jobs: &InSlurm<impl Job>, test: &impl Test) -> Option<Vec<u32>> {
-    let candidates: Vec<_> = test
-        .candidates()
-        .into_iter()
-        .map(|job| Candidate { job: job.id(), dying: job.is_being_preempted() })
-        .collect();
-    ledger.victims(wish, &candidates, jobs)
+    ledger.victims(wish, &candidates(test), jobs)
+}
+
+/// The jobs that a test may preempt.
+pub(crate) fn candidates(test: &impl Test) -> Vec<Candidate> {
+    let candidates = test.candidates().into_iter();
+    candidates.map(|job| Candidate { job: job.id(), dying: job.is_being_preempted() }).collect()
 }
 
 /// Answers backfill's question when a job can start.
@@ -330,31 +338,40 @@ fn will_run(
     };
     let by_backfill = job.is_backfill_test();
     let nodes_free = jobs.now().max(Seconds(job.start_time().max(test.not_before().unwrap_or(0))));
+    let block = choice.as_ref().and_then(Choice::tried_block);
+    let forecast = || match &block {
+        Some(ipus) => hosts::start_on(frontend, wanted, ipus, nodes_free, &jobs),
+        None => frontend.ledger().forecast(&wish, nodes_free, &jobs),
+    };
     if let Some(mut choice) = choice.filter(|choice| !choice.is_last()) {
-        let start = frontend.ledger().forecast(&wish, nodes_free, &jobs);
+        let start = forecast();
         if start != Some(jobs.now()) {
             choice.note_start(start);
             choice.next().into_iter().for_each(|next| frontend.choice.leave(job.id(), next));
             return Verdict::Again;
         }
     }
-    let start = if by_backfill && !job.is_test_of_now() {
+    let start = if by_backfill && !job.is_test_of_now() && block.is_none() {
         frontend.ledger().plan(&wish, nodes_free, &jobs)
     } else if over_share(frontend, **job, wanted).is_some() {
         None
     } else {
-        frontend.ledger().forecast(&wish, nodes_free, &jobs)
+        forecast()
     };
     if start == Some(nodes_free) {
         return Verdict::Go;
     }
     let now_by_preemption = test.may_preempt() && nodes_free == jobs.now();
     if now_by_preemption
-        && victims(&mut frontend.ledger(), &wish, &jobs, test).is_some_and(|victims| !victims.is_empty())
+        && match &block {
+            Some(ipus) => hosts::victims(frontend, wanted, ipus, &jobs, test),
+            None => victims(&mut frontend.ledger(), &wish, &jobs, test),
+        }
+        .is_some_and(|victims| !victims.is_empty())
     {
         return Verdict::Go;
     }
-    if by_backfill {
+    if by_backfill && (block.is_none() || start.is_none()) {
         if let Err(why) = frontend.ledger().why_not_now(&wish, &jobs) {
             frontend.show_reason(job.id(), why.to_string());
         }

@@ -4,7 +4,7 @@
 //! The methods have the names and the meanings of those in `slurm_host`, which documents each member of
 //! Slurm's records.
 
-use std::ops::Deref;
+use std::ops::{Deref, RangeInclusive};
 use std::time::Duration;
 
 use ledger::Seconds;
@@ -156,6 +156,8 @@ pub trait JobDescription {
     /// The licences of the cluster: `Licenses` in slurm.conf.
     fn site_licenses(&self) -> Option<String>;
     fn names_reservation(&self) -> bool;
+    /// The numbers of nodes that the job asks for.
+    fn asked_nodes(&self) -> RangeInclusive<u32>;
     fn is_batch(&self) -> bool;
     fn mentions_vipu(&self) -> bool;
     fn options(&self, beginning: &str) -> Vec<String>;
@@ -163,6 +165,13 @@ pub trait JobDescription {
     fn add_gres(&mut self, element: &str);
     fn set_tres_per_node(&mut self, tres: &str);
     fn set_licenses(&mut self, licenses: &str);
+    /// Asks for exactly this number of nodes.
+    ///
+    /// # Errors
+    /// The reason why the message cannot be changed.
+    fn set_nodes(&mut self, count: u32) -> Result<(), String>;
+    /// Asks for nodes that no other job shares.
+    fn take_whole_nodes(&mut self);
     /// All Slurm partitions, if they can be read.
     fn all_slurm_partitions(&self) -> Option<impl SlurmPartitions>;
 }

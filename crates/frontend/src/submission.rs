@@ -8,11 +8,11 @@ use vipu_types::{Grant, GresRequest, JobOption};
 use crate::frontend::Frontend;
 use crate::licenses::{self, License};
 use crate::limits::Standing;
-use crate::models::Models;
+use crate::models::{Model, Models};
 use crate::outside::Outside;
 use crate::request::{Refusal, Request, Resolved, Taken};
 use crate::slurm::{Job, JobDescription};
-use crate::{keep_and_requeue, pool_sizes};
+use crate::{hosts, keep_and_requeue, pool_sizes};
 
 /// Removes variables by which a user's own client could deceive root's Prolog and Epilog. A change of a job
 /// brings none.
@@ -49,9 +49,13 @@ pub fn submitted(
         return Ok(None);
     };
     let taken = pool_sizes::fitted(frontend, taken, &request.standing)?;
+    let taken = hosts::fitted(frontend, description, taken, &request.standing)?;
     let named = request.standing.slurm_partitions.filter(|_| !takes_its_place(description));
     there_are_ipus(frontend, description, named.as_deref(), &taken.resolved)?;
     let model = &taken.resolved.model;
+    if frontend.models(|models| models.0.get(model).is_some_and(Model::has_hosts)) {
+        description.take_whole_nodes();
+    }
     let limits = frontend.models(|models| models.failure_limits(model));
     let shortened = keep_and_requeue::check(limits, &request.options, model)?;
     let canonical = frontend.models(|models| models.canonical(&taken.resolved));
@@ -171,7 +175,7 @@ pub fn changed(
 /// without IPUs.
 fn judge_change(
     frontend: &Frontend,
-    description: &impl JobDescription,
+    description: &mut impl JobDescription,
     job: impl Job,
 ) -> Result<Option<Taken>, String> {
     let (gres, slurm_partitions, qos) =
@@ -196,6 +200,10 @@ fn judge_change(
         return if stays { Err(OPTIONS_STAY.to_owned()) } else { Ok(None) };
     };
     let taken = pool_sizes::fitted(frontend, taken, &request.standing)?;
+    let taken = match is_asked_anew && job.is_pending() {
+        true => hosts::fitted(frontend, description, taken, &request.standing)?,
+        false => taken,
+    };
     let slurm_partitions = request.standing.slurm_partitions.as_deref();
     there_are_ipus(frontend, description, slurm_partitions, &taken.resolved)?;
     Ok(Some(taken))

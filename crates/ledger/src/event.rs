@@ -94,6 +94,14 @@ pub enum Event {
         /// The partitions.
         partitions: Vec<PoolPartition>,
     },
+    /// IPUs that are known to be unusable. The next [`Event::Inventory`] of the Pod is of the same listing, and counts
+    /// none of them as faulty.
+    BrokenIpus {
+        /// The controller, and the model it serves.
+        pod: PodId,
+        /// Their places.
+        places: Vec<Place>,
+    },
     /// A partition without a claim was removed. A late create may make it once more.
     UnclaimedGone {
         /// The controller, and the model it serves.

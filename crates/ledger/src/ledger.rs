@@ -120,6 +120,11 @@ impl Ledger {
                 }
             }
             Event::Pool { pod, partitions } => self.note_pool(&pod, partitions),
+            Event::BrokenIpus { pod, places } => {
+                if let Some(pod) = self.pods.get_mut(&pod) {
+                    pod.set_broken(places);
+                }
+            }
             Event::Unreachable { pod, reason } => {
                 if let Some(pod) = self.pods.get_mut(&pod) {
                     pod.lost(now, reason);

@@ -79,7 +79,7 @@
 //!
 //! Data types have modules of their own and know nothing of the [`Ledger`]. The `Ledger` owns them and takes
 //! events (`ledger.rs`). Its questions and decisions are further `impl Ledger` in modules that are not
-//! imported: `choose_controller.rs`, `scheduler_questions.rs`, `ask_refusing_controller.rs`, `hopeless_creates.rs`,
+//! imported: `choose_controller.rs`, `blocks_of_hosts.rs`, `scheduler_questions.rs`, `ask_refusing_controller.rs`, `hopeless_creates.rs`,
 //! `idle.rs`, `preparation.rs`, `reconcile.rs`, `steering.rs`, `view.rs` and `invariant.rs`.
 //!
 //! # Checks
@@ -90,6 +90,7 @@
 
 mod action;
 mod ask_refusing_controller;
+mod blocks_of_hosts;
 mod choose_controller;
 mod claim;
 mod claim_record;

@@ -89,6 +89,8 @@ pub(crate) struct Pod {
     suspects: Suspects,
     /// IPUs on which nothing new starts.
     drained: Vec<DrainedIpus>,
+    /// IPUs that are known to be unusable.
+    broken: Vec<Place>,
     /// The refusals of all jobs, while they last.
     pub(crate) refusing: Option<RefusingController>,
     free_blocks: FreeBlocks,
@@ -116,6 +118,7 @@ impl Pod {
             unplaced: BTreeMap::new(),
             suspects: Suspects::default(),
             drained: Vec::new(),
+            broken: Vec::new(),
             refusing: None,
         }
     }
@@ -133,7 +136,19 @@ impl Pod {
     /// Whether all IPUs that are not free are in partitions of the listing, with their places.
     pub(crate) fn lists_everything(&self) -> bool {
         let has_places = self.listed.values().all(|listed| !listed.places.is_empty());
-        has_places && self.unplaced.is_empty() && self.hardware.faulty == 0 && self.suspects.is_empty()
+        has_places
+            && self.unplaced.is_empty()
+            && self.broken.is_empty()
+            && self.hardware.faulty == 0
+            && self.suspects.is_empty()
+    }
+
+    /// Sets the IPUs that are known to be unusable, until the next listing with others.
+    pub(crate) fn set_broken(&mut self, places: Vec<Place>) {
+        if self.broken != places {
+            self.broken = places;
+            self.recount();
+        }
     }
 
     /// Whether the controller left the last question unanswered.
@@ -191,6 +206,7 @@ impl Pod {
             (self.hardware, self.listed) = (Hardware::default(), HashMap::new());
             self.unplaced.clear();
         }
+        self.broken.clear();
         self.pool = is_pool.then(PodPool::default);
         self.layout = layout;
         self.recount();

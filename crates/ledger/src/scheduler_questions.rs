@@ -159,14 +159,24 @@ impl Ledger {
         if time_in_the_way(wish, jobs).is_some() {
             return None;
         }
-        let numbered = candidates.iter().enumerate();
-        let of_job = numbered.map(|(n, candidate)| (candidate.job, candidate.after_preemption(n))).collect();
-        let cached = self.cached(&wish.model, jobs);
-        let after: Vec<_> = cached.holders.iter().map(|holders| holders.after_preemption(&of_job)).collect();
-        let free_times = &cached.free_times;
+        let after = self.after_preemption(&wish.model, candidates, jobs);
+        let free_times = self.free_times(&wish.model, jobs);
         let choices = after.iter().enumerate().filter_map(|(n, after)| free_times.fewest(n, after, wish));
         let fewest = choices.min_by_key(|choice| (choice.len(), choice.iter().sum::<usize>()))?;
         Some(fewest.into_iter().map(|n| candidates[n].job).collect())
+    }
+
+    /// The state of the IPUs of each usable Pod after the preemption of candidates.
+    pub(crate) fn after_preemption(
+        &mut self,
+        model: &ModelName,
+        candidates: &[Candidate],
+        jobs: &impl Jobs,
+    ) -> Vec<Vec<AfterPreemption>> {
+        let numbered = candidates.iter().enumerate();
+        let of_job = numbered.map(|(n, candidate)| (candidate.job, candidate.after_preemption(n))).collect();
+        let holders = &self.cached(model, jobs).holders;
+        holders.iter().map(|holders| holders.after_preemption(&of_job)).collect()
     }
 
     /// The IPUs of a model that the other jobs of a Slurm partition have: runs that have not ended, failed

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 use std::ffi::{c_char, c_void};
+use std::ops::RangeInclusive;
 use std::ptr::NonNull;
 
-use slurm_release::{Field, Layout, Text};
+use slurm_release::{self as facts, Field, Layout, Text};
 
 use crate::differences::gres_list;
 use crate::job::{OF_SCRIPTS, remove_entries};
@@ -13,6 +14,12 @@ use crate::record::{Record, members};
 use crate::selfcheck;
 use crate::slurmctld::{Host, host};
 use crate::text;
+
+/// A bound above the words for `--exclusive` and `--oversubscribe` (`JOB_SHARED_*`).
+const MOST_SHARING: u32 = 16;
+
+/// `shared` without such an option: the lower of the marks of 16 bits (`NO_VAL16`).
+const NO_SHARING: u32 = 0xfffe;
 
 /// A `job_desc_msg_t` that a job_submit plugin may change.
 pub struct JobDescription<'call> {
@@ -146,6 +153,39 @@ impl JobDescription<'_> {
     /// Replaces `--licenses`.
     pub fn set_licenses(&mut self, licenses: &str) {
         self.set(self.layout().job_desc_msg.licenses, licenses);
+    }
+
+    /// The numbers of nodes that the job asks for (`--nodes`).
+    pub fn asked_nodes(&self) -> RangeInclusive<u32> {
+        let fields = &self.layout().job_desc_msg;
+        let given = |number: u32| (1..facts::NO_VAL).contains(&number).then_some(number);
+        let (fewest, most) = (self.record.read(fields.min_nodes), self.record.read(fields.max_nodes));
+        given(fewest).unwrap_or(1)..=given(most).unwrap_or(u32::MAX)
+    }
+
+    /// Asks for exactly this number of nodes.
+    ///
+    /// # Errors
+    /// If the numbers of the message are none that a client sends: then they are elsewhere.
+    pub fn set_nodes(&mut self, count: u32) -> Result<(), String> {
+        const MOST: u32 = 1 << 20;
+        let fields = &self.layout().job_desc_msg;
+        let is_right = |number: u32| number < MOST || number >= facts::NO_VAL;
+        let sharing = u32::from(self.record.read(fields.shared));
+        if !is_right(self.record.read(fields.min_nodes))
+            || !is_right(self.record.read(fields.max_nodes))
+            || (MOST_SHARING..NO_SHARING).contains(&sharing)
+        {
+            return Err("vipu: the number of nodes of this message cannot be read".to_owned());
+        }
+        self.record.write(fields.min_nodes, count);
+        self.record.write(fields.max_nodes, count);
+        Ok(())
+    }
+
+    /// Asks for nodes that no other job shares (`--exclusive`).
+    pub fn take_whole_nodes(&mut self) {
+        self.record.write(self.layout().job_desc_msg.shared, 0);
     }
 
     fn set(&mut self, field: Field<Text>, value: &str) {

@@ -11,10 +11,10 @@ use vipu_client::{Client, Endpoint};
 use vipu_conf::{AuditLevel, Good, InForce, LoadError, Loaded, Mode, SavedConf, Settings};
 use vipu_types::{ControllerName, ModelName, ModelPool, PodId, Pool};
 
+use crate::node_cabling::{cabling, warn_of_nodes};
 use crate::node_gres::{consumable, models_on_nodes};
-use crate::node_owners::{owners, warn_of_nodes};
 use crate::reporting_controller::ReportingController;
-use crate::saved_conf::GoodTexts;
+use crate::saved_conf::{GoodText, GoodTexts};
 
 /// The result of reading the models' files.
 #[derive(Default)]
@@ -103,8 +103,8 @@ fn standing(nodes: &[NodeGres], in_force: &InForce, good: GoodTexts, connect: &C
         };
         let limit = settings.filter(|own| own.mode != Mode::Whole).map(|own| own.max_ipus_per_job);
         let largest = limit.map_or(offered.largest(), |most| offered.largest().min(most));
-        let owners = settings.and_then(|own| owners(own, nodes));
-        let model = Model { largest, sizes: offered.into_sizes(), settings: settings.cloned(), owners };
+        let cabling = settings.and_then(|own| cabling(own, nodes));
+        let model = Model { largest, sizes: offered.into_sizes(), settings: settings.cloned(), cabling };
         reading.facts.push(model.facts(&name, setups.as_ref().err().cloned()));
         reading.setups.extend(setups.into_iter().flatten());
         reading.models.0.insert(name, model);
@@ -114,7 +114,8 @@ fn standing(nodes: &[NodeGres], in_force: &InForce, good: GoodTexts, connect: &C
 
 fn good_texts(loaded: &Loaded) -> GoodTexts {
     let text = |(model, file): (&ModelName, &Result<Good, _>)| {
-        Some((model.clone(), file.as_ref().ok()?.text.clone()))
+        let file = file.as_ref().ok()?;
+        Some((model.clone(), GoodText { conf: file.text.clone(), host_map: file.host_map.clone() }))
     };
     loaded.iter().filter_map(text).collect()
 }
@@ -141,6 +142,7 @@ fn setups(
         remove_unknown: own.remove_unknown,
         domain_size: own.link_domain_size,
         pool,
+        hosts: own.host_map.as_ref().map(|file| file.map.clone()),
         shared: own.shared_partition.clone(),
         force_remove: own.force_delete_partition,
         reconfigurable: own.use_reconfig_partition,
@@ -214,7 +216,8 @@ mod tests {
         let Reading { models, good, .. } = found(GOOD, "ApiHost=other IpuofDir=/y");
         let settings = models.0.values().next().unwrap().settings.as_ref().unwrap();
         assert_eq!(settings.controllers[0].host(), "127.0.0.1");
-        assert_eq!(good, [(ModelName::new("pod64").unwrap(), GOOD.to_owned())]);
+        let text = GoodText { conf: GOOD.to_owned(), host_map: None };
+        assert_eq!(good, [(ModelName::new("pod64").unwrap(), text)]);
     }
 
     #[test]

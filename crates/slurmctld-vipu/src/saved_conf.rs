@@ -14,7 +14,15 @@ use vipu_conf::SavedConf;
 use vipu_types::ModelName;
 
 /// The models whose file has no error, with its text.
-pub(crate) type GoodTexts = Vec<(ModelName, String)>;
+pub(crate) type GoodTexts = Vec<(ModelName, GoodText)>;
+
+/// The texts of a good file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct GoodText {
+    pub(crate) conf: String,
+    /// The text of its HostMap.
+    pub(crate) host_map: Option<String>,
+}
 
 /// A task for the thread: save these texts there.
 pub(crate) struct Save {
@@ -34,7 +42,7 @@ pub(crate) fn start(orders: Receiver<Save>) -> Result<(), String> {
 fn keep(Save { kept, good }: &Save) {
     failpoints::io!("the kept texts of vipu.conf");
     for (model, text) in good {
-        if let Err(why) = kept.keep(model, text) {
+        if let Err(why) = kept.keep(model, &text.conf, text.host_map.as_deref()) {
             error!(
                 "model {model}: its settings will not outlive this slurmctld: {why}; mend that and reconfigure"
             );

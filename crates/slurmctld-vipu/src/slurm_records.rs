@@ -1,6 +1,6 @@
 //! The front end's traits on Slurm's records, which crate `slurm-host` reads and writes.
 
-use std::ops::Deref;
+use std::ops::{Deref, RangeInclusive};
 use std::time::Duration;
 
 use frontend::slurm::{self, Job, JobMut, Question, ReservedLicenses, SiteLicenses, SlurmPartitions, Waiver};
@@ -210,12 +210,15 @@ impl slurm::JobDescription for SlurmDescription<'_> {
         qos() -> Option<String>;
         licenses() -> Option<String>;
         names_reservation() -> bool;
+        asked_nodes() -> RangeInclusive<u32>;
         is_batch() -> bool;
         mentions_vipu() -> bool;
         options(beginning: &str) -> Vec<String>;
     }
 
     of_slurm_host! { &mut Self, 0:
+        set_nodes(count: u32) -> Result<(), String>;
+        take_whole_nodes();
         remove_script_environment_of(beginning: &str);
         add_gres(element: &str);
         set_tres_per_node(tres: &str);

@@ -69,7 +69,7 @@ mod tests {
         let model = |(name, line): &(&str, &str)| {
             let file = format!("ApiHost=x IpuofDir=/x {line}");
             let settings = Some(Settings::parse(&file, Path::new("vipu.conf")).unwrap());
-            (ModelName::new(*name).unwrap(), Model { largest: 64, sizes: None, settings, owners: None })
+            (ModelName::new(*name).unwrap(), Model { largest: 64, sizes: None, settings, cabling: None })
         };
         let models = Models(known.iter().map(model).collect());
         let names: Vec<_> = models.0.keys().collect();

@@ -82,6 +82,8 @@ choices! {
         Whole = "whole",
         /// One partition that all jobs share.
         Shared = "shared",
+        /// A partition of exactly the IPUs that belong to the job's nodes, made for each job.
+        Host = "host",
     }
 
     /// The jobs before which an idle partition is reset.

@@ -9,6 +9,7 @@ use vipu_types::{ModelName, OfferedModels};
 
 use crate::choice::{Layer, Mode};
 use crate::error::{Broken, LoadError};
+use crate::host_map;
 use crate::keys::{Key, Settings};
 use crate::problem::Reason;
 use crate::settings::Given;
@@ -30,6 +31,8 @@ pub struct Good {
     pub settings: Settings,
     /// Its whole text.
     pub text: String,
+    /// The text of the file with the IPUs of each host, if there is one (`HostMap`).
+    pub host_map: Option<String>,
 }
 
 /// Reads the settings of every model from the directory of `slurm.conf`.
@@ -52,7 +55,7 @@ pub fn load_offered(dir: &Path, offered: &OfferedModels) -> Loaded {
 /// Only a pool has partitions of some sizes.
 pub fn need_pool(loaded: &mut Loaded) {
     let Some(file) = loaded.get_mut(&ModelName::of_sizes()) else { return };
-    if let Ok(Good { path, settings, text }) = file
+    if let Ok(Good { path, settings, text, .. }) = file
         && settings.mode != Mode::Pool
     {
         let problems = vec![Given::sort(text).0.without_pool()];
@@ -77,7 +80,13 @@ pub fn error_beside(dir: &Path, loaded: &Loaded) -> Option<LoadError> {
     if loaded.values().any(is_read) {
         return None;
     }
-    match load_file(&shared).err()? {
+    let why = load_file(&shared).err()?;
+    // That of a HostMap, which has a path of its own.
+    let is_told = |known: &LoadError| known.one_line() == why.one_line();
+    if loaded.values().any(|file| file.as_ref().is_err_and(is_told)) {
+        return None;
+    }
+    match why {
         LoadError::Unreadable { source, .. } if source.kind() == ErrorKind::NotFound => None,
         LoadError::Broken(Broken { path, mut problems }) => {
             problems.retain(|problem| !matches!(problem.reason, Reason::Missing { .. }));
@@ -143,7 +152,25 @@ pub fn load_file(path: &Path) -> Result<Good, LoadError> {
 }
 
 fn good(path: PathBuf, text: String) -> Result<Good, LoadError> {
-    Ok(Good { settings: Settings::parse(&text, &path)?, path, text })
+    with_host_map(path, text, |beside, name| beside.with_file_name(name))
+}
+
+/// A good file, with the file that its HostMap names. `find` gives the path of that file, from the path of the first
+/// and the value of HostMap.
+pub(crate) fn with_host_map(
+    path: PathBuf,
+    text: String,
+    find: impl FnOnce(&Path, &Path) -> PathBuf,
+) -> Result<Good, LoadError> {
+    let mut settings = Settings::parse(&text, &path)?;
+    let mut host_map = None;
+    if let Some(file) = &mut settings.host_map {
+        let own = find(&path, &file.path);
+        let unreadable = |source| LoadError::Unreadable { path: own.clone(), source };
+        let hosts = host_map.insert(read(&own).map_err(unreadable)?);
+        file.map = host_map::parse(hosts, &own)?;
+    }
+    Ok(Good { settings, path, text, host_map })
 }
 
 /// Reads a file that can be a configuration file. Refuses other kinds, as a FIFO would make slurmctld wait

@@ -10,6 +10,7 @@ use crate::choice::{
     Accounting, AuditLevel, AuditTo, KeepIdleFor, Layer, Mode, OnPartitionError, Placement, Prepare,
     ReuseReset, SizePolicy,
 };
+use crate::host_map::HostFile;
 use crate::problem::Problem;
 use crate::settings::Given;
 use crate::value::{
@@ -170,7 +171,7 @@ keys! { given;
     PartitionPrefix, partition_prefix: String = Value("slurm"), "name of at most 13 characters", prefix,
         "beginning of each partition id; the job id follows";
     Mode, mode: Mode = Value("partition"), Mode::UNIT, |text| given.read_mode(text),
-        "how jobs get their IPUs: a partition made for each job, one of a pool of partitions that stay, the whole Pod, or one partition that all jobs share";
+        "how jobs get their IPUs: a partition made for each job, one of a pool of partitions that stay, the whole Pod, one partition that all jobs share, or the IPUs of their nodes";
     /// `None` in another mode.
     Pool, pool: Option<Pool> = Absent("required with Mode=pool"), "sizes and names",
         |text| given.read_pool(text),
@@ -179,6 +180,10 @@ keys! { given;
     SharedPartition, shared_partition: Option<PartitionId> = Absent("required with Mode=shared"), "name",
         |text| given.read_shared_partition(text),
         "the partition that all jobs share, made by the administrator";
+    /// `None` in another mode. The file is read with that of the model.
+    HostMap, host_map: Option<HostFile> = Absent("required with Mode=host"), "file",
+        |text| given.read_host_map(text),
+        "file with the IPUs of each host, beside this file or with an absolute path";
     WholeTimes, whole_times: WeeklyTimes = Absent("none"), "days and times",
         |text| given.read_whole_times(text),
         "times in which only jobs with all IPUs of the Pod run, in the local time of slurmctld: `\"sat-sun 08:00-20:00, wed 22:00-06:00\"`";

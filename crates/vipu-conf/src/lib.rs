@@ -9,6 +9,7 @@
 mod choice;
 mod error;
 mod files;
+mod host_map;
 mod in_force;
 mod keys;
 mod listed;
@@ -27,6 +28,7 @@ pub use error::{Broken, KeepError, LoadError};
 pub use files::{
     Good, Loaded, admin_socket_of, error_beside, layer_of, load, load_file, load_offered, need_pool,
 };
+pub use host_map::HostFile;
 pub use in_force::{InForce, Standing};
 pub use keys::{KEYS, Key, Preset, Settings};
 pub use listed::{Listed, listed};

@@ -62,6 +62,12 @@ pub enum Reason {
          here, or Gres=vipu:<model>:no_consume:<IPUs> on the nodes"
     )]
     SizesWithoutPool,
+    /// An error in the file with the IPUs of each host.
+    #[error("{fault}")]
+    HostMap {
+        /// The error, and what would be valid.
+        fault: String,
+    },
     /// A required key is not there.
     #[error("{key} is missing: add {key}=<{unit}> ({help})")]
     Missing {

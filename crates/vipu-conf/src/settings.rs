@@ -5,12 +5,13 @@ use std::ops::Range;
 use std::path::Path;
 
 use vipu_types::{
-    Access, BadPool, BadWeeklyTimes, ControllerName, Delivery, PartitionId, Pool, Tls, TlsIdentity,
+    Access, BadPool, BadWeeklyTimes, ControllerName, Delivery, HostMap, PartitionId, Pool, Tls, TlsIdentity,
     WeeklyTimes,
 };
 
 use crate::choice::{Mode, Placement};
 use crate::error::Broken;
+use crate::host_map::HostFile;
 use crate::keys::{Key, Preset, Settings};
 use crate::nodes::nodes;
 use crate::problem::{Problem, Reason, Spot};
@@ -180,11 +181,18 @@ impl Given<'_> {
         let mode = Mode::read(text)?;
         let fault = match mode {
             Mode::Partition | Mode::Whole => None,
+            Mode::Host if !self.has(&Key::HostMap) => Some("which IPUs has each host? give HostMap too"),
+            Mode::Host if !self.names(&Key::Cluster) => Some("of which V-IPU cluster? give Cluster too"),
+            // The controller's user API does not tell which IPUs an allocation has.
+            Mode::Host if self.has(&Key::Allocation) => Some("not possible beside Allocation"),
+            Mode::Host if self.keeps_idle() => {
+                Some("not possible with KeepIdle: the next job has other nodes")
+            }
             Mode::Pool if !self.has(&Key::Pool) => Some("which partitions? give Pool too"),
             Mode::Shared if !self.has(&Key::SharedPartition) => {
                 Some("which partition? give SharedPartition too")
             }
-            Mode::Pool | Mode::Shared if self.controllers().is_some_and(|all| all.len() > 1) => {
+            Mode::Pool | Mode::Shared | Mode::Host if self.controllers().is_some_and(|all| all.len() > 1) => {
                 Some("not possible with several controllers: give each a model of its own")
             }
             Mode::Pool if self.delivers_by_node() => {
@@ -194,7 +202,7 @@ impl Given<'_> {
             Mode::Pool | Mode::Shared if self.places() => {
                 Some("not possible with Placement=explicit: the partitions have their places")
             }
-            Mode::Pool | Mode::Shared => None,
+            Mode::Pool | Mode::Shared | Mode::Host => None,
         };
         fault.map_or(Ok(mode), |fault| Err(fault.to_owned()))
     }
@@ -209,6 +217,18 @@ impl Given<'_> {
     pub(crate) fn read_shared_partition(&self, text: &str) -> Value<PartitionId> {
         self.only_with(Mode::Shared)?;
         PartitionId::new(text).map_err(|why| why.to_string())
+    }
+
+    /// The file with the IPUs of each host.
+    pub(crate) fn read_host_map(&self, text: &str) -> Value<HostFile> {
+        self.only_with(Mode::Host)?;
+        Ok(HostFile { path: text.into(), map: HostMap::default() })
+    }
+
+    /// Whether partitions stay after their jobs.
+    fn keeps_idle(&self) -> bool {
+        let time = self.get(&Key::KeepIdle, value::seconds_or_none);
+        time.is_ok_and(|time| time.is_some_and(|time| !time.is_zero()))
     }
 
     /// The times in which only the largest jobs run.

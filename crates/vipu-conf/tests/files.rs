@@ -7,7 +7,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 use vipu_conf::{
-    AdminSocket, InForce, Layer, LoadError, Settings, admin_socket_of, layer_of, load, need_pool,
+    AdminSocket, InForce, Layer, LoadError, SavedConf, Settings, admin_socket_of, layer_of, load, need_pool,
 };
 use vipu_types::ModelName;
 
@@ -168,5 +168,25 @@ fn the_layer_is_found_in_a_broken_file() {
         let dir = dir(&[("vipu.conf", text)]);
         assert_eq!(layer_of(dir.path()), layer, "{text}");
         assert_eq!(layer_of(&dir.path().join("absent")), None);
+    }
+}
+
+#[test]
+fn mode_host_map_is_beside_the_file_of_its_model() {
+    const MAP: &str = "a 0-3 ag1";
+    let conf = format!("{} Mode=host Cluster=c HostMap=hosts.map", text("v"));
+    let dir = dir(&[("pod64.conf", &conf), ("hosts.map", MAP)]);
+    let hosts = |settings: Settings| settings.host_map.unwrap().map.hosts.len();
+    assert_eq!(load_one(dir.path(), "pod64").map(hosts).unwrap(), 1);
+    let state = tempfile::tempdir().unwrap();
+    let kept = SavedConf::in_dir(state.path());
+    kept.keep(&model("pod64"), &conf, Some(MAP)).unwrap();
+    for (broken, part) in [(Some("a 0-4 ag1"), "hosts.map:1:3: 0-4 are 5 IPUs"), (None, "cannot read ")] {
+        let map = dir.path().join("hosts.map");
+        broken.map_or_else(|| fs::remove_file(&map), |text| fs::write(&map, text)).unwrap();
+        let why = load_one(dir.path(), "pod64").unwrap_err().to_string();
+        assert!(why.contains(part), "{why}");
+        let earlier = kept.good(&model("pod64")).unwrap().unwrap();
+        assert_eq!(hosts(earlier.settings), 1, "as it was kept");
     }
 }

@@ -25,7 +25,7 @@ fn a_kept_text_is_found_and_only_its_owner_can_read_it() {
     let dir = tempfile::tempdir().unwrap();
     let kept = SavedConf::in_dir(dir.path());
     assert!(kept.good(&pod64()).unwrap().is_none());
-    kept.keep(&pod64(), TEXT).unwrap();
+    kept.keep(&pod64(), TEXT, None).unwrap();
     assert_eq!(kept.good(&pod64()).unwrap().unwrap().settings.controllers[0].host(), "first");
     assert_eq!(names(dir.path()), ["vipu_conf.pod64"]);
     let file = dir.path().join("vipu_conf.pod64");
@@ -38,7 +38,7 @@ fn only_a_text_that_changed_is_written() {
     let dir = tempfile::tempdir().unwrap();
     let kept = SavedConf::in_dir(dir.path());
     let written = |text: &str| {
-        kept.keep(&pod64(), text).unwrap();
+        kept.keep(&pod64(), text, None).unwrap();
         // A rename puts another file there. The old one is held open, so that its inode number is not used
         // again.
         fs::File::open(dir.path().join("vipu_conf.pod64")).unwrap()
@@ -56,7 +56,7 @@ fn a_leftover_of_a_crash_does_not_stop_a_write() {
     fs::write(dir.path().join(format!("vipu_conf.pod64.new.{}", std::process::id())), "ApiHost=half of a lo")
         .unwrap();
     let kept = SavedConf::in_dir(dir.path());
-    kept.keep(&pod64(), TEXT).unwrap();
+    kept.keep(&pod64(), TEXT, None).unwrap();
     assert_eq!(names(dir.path()), ["vipu_conf.pod64"]);
     assert_eq!(fs::read_to_string(dir.path().join("vipu_conf.pod64")).unwrap(), TEXT);
 }
@@ -72,6 +72,6 @@ fn an_unusable_text_is_told_with_its_place() {
     fs::create_dir(&file).unwrap();
     let error = kept.good(&pod64()).unwrap_err().one_line();
     assert!(error.ends_with("vipu_conf.pod64: not a regular file"), "{error}");
-    let error = kept.keep(&pod64(), TEXT).unwrap_err().to_string();
+    let error = kept.keep(&pod64(), TEXT, None).unwrap_err().to_string();
     assert!(error.contains(&format!("cannot write {}: ", file.display())), "{error}");
 }

@@ -11,6 +11,7 @@ mod delivery;
 mod gcd;
 mod grant;
 mod gres_type;
+mod host_map;
 mod names;
 mod node_gres;
 mod options;
@@ -33,6 +34,7 @@ pub use delivery::{BadDelivery, Delivery};
 pub use gcd::{Device, Gcd};
 pub use grant::{BadGrant, Grant};
 pub use gres_type::GresType;
+pub use host_map::{HostAgent, HostIpus, HostMap};
 pub use names::{BadName, ModelName, PartitionId};
 pub use node_gres::{
     Offered, OfferedModels, bad_element, consumable, consumable_element, ipu_elements, offered,

@@ -14,6 +14,7 @@ pub fn settings() -> ModelSettings {
         remove_unknown: false,
         domain_size: IpuCount::new(64).unwrap(),
         pool: None,
+        hosts: None,
         shared: None,
         force_remove: false,
         reconfigurable: false,

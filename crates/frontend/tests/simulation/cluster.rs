@@ -226,7 +226,7 @@ impl Cluster {
             let settings = vipu_conf::Settings::parse(&text, Path::new("vipu.conf")).unwrap();
             (
                 ModelName::new(*name).unwrap(),
-                Model { largest: *ipus, sizes: None, settings: Some(settings), owners: None },
+                Model { largest: *ipus, sizes: None, settings: Some(settings), cabling: None },
             )
         };
         Models(self.schedule.models.iter().map(model).collect())

@@ -57,7 +57,7 @@ pub(super) fn jobs(bytes: &[u8]) {
     let pod = PodId { model: model.clone(), controller: settings.controllers[0].clone() };
     let models = Models(BTreeMap::from([(
         model,
-        Model { largest: 64, sizes: None, settings: Some(settings), owners: None },
+        Model { largest: 64, sizes: None, settings: Some(settings), cabling: None },
     )]));
     let facts = models.0.iter().map(|(name, model)| model.facts(name, None)).collect();
     frontend.set_models(models);

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::ops::Deref;
+use std::ops::{Deref, RangeInclusive};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -118,7 +118,15 @@ impl slurm::JobDescription for View<'_> {
         some -> Option<String>: tres_per_node slurm_partitions default_slurm_partition qos licenses site_licenses;
         is -> bool: names_reservation is_batch;
     }
-    nothing! { remove_script_environment_of(&str); }
+    nothing! { remove_script_environment_of(&str); take_whole_nodes(); }
+
+    fn asked_nodes(&self) -> RangeInclusive<u32> {
+        1..=self.0.borrow().number("max_nodes")
+    }
+
+    fn set_nodes(&mut self, _: u32) -> Result<(), String> {
+        Ok(())
+    }
 
     fn other_tres(&self) -> [(&'static str, Option<String>); 3] {
         ["per job", "per task", "per socket"].map(|per| (per, self.0.borrow().some(per)))

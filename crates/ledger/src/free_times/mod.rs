@@ -15,6 +15,7 @@ pub(crate) use block_times::NEVER;
 pub(crate) use preempt::{AfterPreemption, fewest_for};
 pub(crate) use timeline::{Ipus, Timeline};
 
+use std::ops::Range;
 use std::time::Duration;
 
 use crate::Seconds;
@@ -149,6 +150,11 @@ impl FreeTimes {
         // forecast is harmless.
         let slot = self.pods[pod].earliest(wish.size, wish.duration, now, above);
         slot.filter(|slot| slot.start == now).map(|slot| slot.ipus).ok_or(in_the_way)
+    }
+
+    /// The time at which the present holders of these IPUs of the first Pod will be gone. None without a Pod.
+    pub(crate) fn block_free_at(&self, ipus: &Range<usize>) -> Option<Seconds> {
+        Some(self.pods.first()?.block_free_at(ipus))
     }
 
     /// The fewest candidates on one of the Pods, by number, that have to go for this job to get a block there.

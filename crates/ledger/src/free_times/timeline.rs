@@ -229,6 +229,15 @@ impl Timeline {
         start
     }
 
+    /// The time at which the present holders of an aligned block, or of several whole domains, will be gone.
+    pub(crate) fn block_free_at(&self, ipus: &Range<usize>) -> Seconds {
+        if ipus.end > self.blocks.ipus() {
+            return NEVER;
+        }
+        let pieces = units(ipus.clone(), ipus.len().min(self.blocks.domain()));
+        pieces.map(|piece| self.blocks.free_at(&piece)).max().unwrap_or(NEVER)
+    }
+
     /// Whether any of these IPUs is reserved, at any time, for one of the `above` plans of highest rank.
     pub(super) fn is_kept(&self, ipus: &Range<usize>, above: usize) -> bool {
         self.plans(above).any(|kept| kept.overlaps(ipus))

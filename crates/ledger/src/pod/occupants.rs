@@ -131,6 +131,12 @@ impl Pod {
     /// Takes the IPUs without a holder that could release them. Faulty IPUs are taken to be the suspects, as
     /// far as there are enough.
     fn take_unusable(&self, free_blocks: &mut FreeBlocks, has: &mut impl FnMut(Range<usize>)) {
+        let domain = self.domain();
+        for ipu in self.broken.iter().filter_map(|place| place.number(domain)) {
+            if free_blocks.take_ipu(ipu) {
+                has(ipu..ipu + 1);
+            }
+        }
         let mut suspected = 0;
         for ipu in self.suspects.all() {
             if free_blocks.take_ipu(ipu) {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod any_order;
+mod blocks_of_hosts;
 mod controllers;
 mod cost;
 mod drains;

@@ -1,0 +1,215 @@
+//! The choice of nodes and IPUs that belong together ([`Cabling`]).
+//!
+//! Slurm tests a job on all nodes at once. Here each portion is tried alone: all other nodes are left out before the
+//! stock selector is asked, and the test is repeated for the next portion. A job starts on the first portion on which it
+//! can. A start in the future is the earliest on any portion.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use ledger::{Seconds, Wish};
+use vipu_types::{ControllerName, ModelName};
+
+use crate::cabling::{Cabling, Portion, PortionIpus};
+use crate::models::Models;
+use crate::request::Resolved;
+use crate::slurm::Test;
+
+/// The portions among whose nodes one test of a job may choose.
+#[derive(Debug)]
+pub(crate) struct Choice {
+    /// All nodes of the test.
+    nodes: Vec<u32>,
+    /// The portions that were not tried yet, with the one that is being tried.
+    left: Vec<Portion>,
+    /// The portion that is being tried.
+    tried: Option<Portion>,
+    /// Whether [`Self::left`] are not all controllers of the model.
+    is_part: bool,
+    /// The starts on the portions that were tried. None if it is unknown.
+    starts: Vec<(Option<Seconds>, Portion)>,
+    /// Whether the next test is this one, repeated.
+    is_repeated: bool,
+    /// Whether the answer for the present portion is the answer to Slurm.
+    is_last: bool,
+}
+
+impl Choice {
+    /// The choice for a test. `cabling` gives the IPUs of nodes, and all controllers. `earlier` is what the test before
+    /// has left. None if jobs on any node get IPUs of any controller, or if no nodes fit the job at all.
+    pub(crate) fn of(
+        cabling: impl FnOnce() -> Option<(Arc<Cabling>, Vec<ControllerName>)>,
+        wanted: &Resolved,
+        earlier: Option<Self>,
+        test: &mut impl Test,
+    ) -> Option<Self> {
+        if let Some(repeated) = earlier.filter(|it| it.is_repeated) {
+            test.put_back(&repeated.nodes);
+            return Some(Self { is_repeated: false, ..repeated });
+        }
+        let (cabling, all) = cabling()?;
+        let nodes = test.chosen();
+        let left = cabling.portions(&all, wanted.size, &nodes, test.fewest());
+        if left.is_empty() {
+            return None;
+        }
+        let (is_part, is_last) = (left.len() < all.len(), left.len() == 1);
+        Some(Self { nodes, left, tried: None, is_part, starts: Vec::new(), is_repeated: false, is_last })
+    }
+
+    /// The controllers that the job may use, for its wish. None: all.
+    fn controllers(&self) -> Option<BTreeSet<ControllerName>> {
+        self.left.iter().map(|portion| portion.controller().cloned()).collect()
+    }
+
+    /// Tries the portion of this controller.
+    pub(crate) fn try_controller(&mut self, controller: &ControllerName) {
+        self.tried = self.left.iter().find(|it| it.controller() == Some(controller)).cloned();
+    }
+
+    /// The blocks of IPUs among which the job may choose. Empty if it gets any of a controller.
+    pub(crate) fn blocks(&self) -> Vec<Range<usize>> {
+        self.left.iter().filter_map(|portion| portion.block().cloned()).collect()
+    }
+
+    /// Tries the portion of this block.
+    pub(crate) fn try_block(&mut self, ipus: &Range<usize>) {
+        self.tried = self.left.iter().find(|it| it.block() == Some(ipus)).cloned();
+    }
+
+    /// The block of IPUs that is tried.
+    pub(crate) fn tried_block(&self) -> Option<Range<usize>> {
+        self.tried.as_ref()?.block().cloned()
+    }
+
+    /// Whether the job gets exactly the IPUs of its nodes.
+    pub(crate) fn is_of_hosts(&self) -> bool {
+        self.left.first().is_some_and(|portion| portion.block().is_some())
+    }
+
+    /// Leaves out the nodes of all portions but that which is tried: the first one, if none was chosen.
+    pub(crate) fn leave_out_others(&mut self, test: &mut impl Test) {
+        self.tried = self.tried.take().or_else(|| self.left.first().cloned());
+        let own: BTreeSet<u32> = self.tried.iter().flat_map(|tried| &tried.nodes).copied().collect();
+        let others: Vec<_> = self.nodes.iter().filter(|node| !own.contains(node)).copied().collect();
+        test.leave_out(&others);
+    }
+
+    /// Gives Slurm the nodes of the test back, after a no.
+    pub(crate) fn put_back(&self, test: &mut impl Test) {
+        test.put_back(&self.nodes);
+    }
+
+    /// The wish with the controller that is tried.
+    pub(crate) fn on_tried(&self, wish: Wish) -> Wish {
+        let controller = self.tried.as_ref().and_then(Portion::controller);
+        Wish { controllers: controller.map(|it| BTreeSet::from([it.clone()])), ..wish }
+    }
+
+    /// Whether the starts on other portions need not be looked at any more.
+    pub(crate) fn is_last(&self) -> bool {
+        self.is_last
+    }
+
+    /// Notes the start on the portion that was tried.
+    pub(crate) fn note_start(&mut self, start: Option<Seconds>) {
+        self.starts.extend(self.tried.clone().map(|tried| (start, tried)));
+    }
+
+    /// The choice for the test, repeated: among the portions that were not tried yet, or then on the one with the
+    /// earliest start. None if there are no more.
+    pub(crate) fn next(mut self) -> Option<Self> {
+        let tried = self.tried.take();
+        self.left.retain(|it| Some(it) != tried.as_ref());
+        if self.left.is_empty() && !self.is_last {
+            let starts = self.starts.drain(..);
+            let earliest = starts.min_by_key(|(start, _)| start.map_or(i64::MAX, |start| start.0));
+            self.left.extend(earliest.map(|(_, portion)| portion));
+            self.is_last = true;
+        }
+        (!self.left.is_empty()).then_some(Self { is_part: true, is_repeated: true, ..self })
+    }
+
+    /// A reason to wait, with the controllers that it is about.
+    fn reason(&self, why: String) -> String {
+        let left: Vec<_> =
+            self.left.iter().filter_map(Portion::controller).map(|it| it.to_string()).collect();
+        if self.is_part && !left.is_empty() { format!("{why}, on {}", left.join(" and ")) } else { why }
+    }
+}
+
+/// A reason to wait, with the controllers that it is about unless it is about all.
+pub(crate) fn reason(choice: Option<&Choice>, why: String) -> String {
+    match choice {
+        Some(choice) => choice.reason(why),
+        None => why,
+    }
+}
+
+/// The wish with the controllers that the job may use.
+pub(crate) fn limited(choice: Option<&Choice>, wish: Wish) -> Wish {
+    Wish { controllers: choice.and_then(Choice::controllers), ..wish }
+}
+
+/// The fewest jobs that have to go for a wish, as `find` tells them for one controller or, without a choice, for all.
+pub(crate) fn fewest(
+    choice: Option<&mut Choice>,
+    wish: &Wish,
+    mut find: impl FnMut(&Wish) -> Option<Vec<u32>>,
+) -> Option<Vec<u32>> {
+    let Some(choice) = choice else { return find(wish) };
+    let on = |portion: &Portion| {
+        let controller = portion.controller()?;
+        let one = Wish { controllers: Some(BTreeSet::from([controller.clone()])), ..wish.clone() };
+        Some((find(&one)?, controller.clone()))
+    };
+    let (jobs, controller) = choice.left.iter().filter_map(on).min_by_key(|(jobs, _)| jobs.len())?;
+    choice.try_controller(&controller);
+    Some(jobs)
+}
+
+impl Models {
+    /// The IPUs of nodes, and the controllers in their order. None if jobs on any node get IPUs of any controller.
+    pub(crate) fn cabling(&self, model: &ModelName) -> Option<(Arc<Cabling>, Vec<ControllerName>)> {
+        let model = self.0.get(model)?;
+        Some((Arc::clone(model.cabling.as_ref()?), model.settings.as_ref()?.controllers.clone()))
+    }
+
+    /// The IPUs that belong to the nodes of a job. None if jobs on any node get IPUs of any controller.
+    ///
+    /// # Errors
+    /// The reason why a job on these nodes gets no IPUs of the model.
+    pub(crate) fn ipus_of(&self, wanted: &Resolved, nodes: &[u32]) -> Result<Option<PortionIpus>, String> {
+        let Some((cabling, _)) = self.cabling(&wanted.model) else { return Ok(None) };
+        let found = cabling.of_nodes(nodes).map_err(|why| format!("{why} (model {})", wanted.model))?;
+        match &found {
+            PortionIpus::Block(ipus) if ipus.len() != wanted.size.get() as usize => Err(format!(
+                "they have {} IPUs of {}, the job asks for {}",
+                ipus.len(),
+                wanted.model,
+                wanted.size
+            )),
+            _ => Ok(Some(found)),
+        }
+    }
+
+    /// The reason why a job can never get nodes and IPUs that belong together. None if it can.
+    pub(crate) fn never_together(&self, wanted: &Resolved, test: &impl Test) -> Option<String> {
+        let (cabling, all) = self.cabling(&wanted.model)?;
+        let (model, fewest) = (&wanted.model, test.fewest());
+        if let Some(most) = cabling.most_nodes(&all) {
+            return (most < fewest as usize).then(|| {
+                format!(
+                    "vipu: no controller of {model} has {fewest} nodes, {most} at most: a job gets nodes of one"
+                )
+            });
+        }
+        // A job from before this mode whose numbers do not belong together waits.
+        let portions = cabling.portions(&all, wanted.size, &test.chosen(), fewest);
+        let is_short = !portions.is_empty() && portions.iter().all(|it| it.nodes.len() < fewest as usize);
+        is_short.then(|| {
+            format!("vipu: no {fewest} of these nodes have the IPUs of one partition of {} IPUs", wanted.size)
+        })
+    }
+}

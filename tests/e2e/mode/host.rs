@@ -1,0 +1,183 @@
+//! Hosts with IPUs of their own (`Mode=host`): a job gets whole nodes, and exactly their IPUs.
+
+use anyhow::{Context, Result, ensure};
+use mock_vipu::Incident;
+use testbed::{Cluster, JobId, Settings, wait_until};
+
+use crate::LIMIT;
+use crate::jobs::{
+    brisk, cancel, ended, expected_at, ipus, let_go, partition, restart_slurmctld, running_for, runs,
+    staying, submit, waits,
+};
+
+/// Four nodes with 16 IPUs each. Those of the second and the third are exchanged.
+const MAP: &str = "\
+# node          IPUs   agents
+ipu-pod64-001   0-15   ag1,ag2,ag3,ag4
+ipu-pod64-003   16-31  ag5,ag6,ag7,ag8
+ipu-pod64-002   32-47  ag9,ag10,ag11,ag12
+ipu-pod64-004   48-63  ag13,ag14,ag15,ag16
+";
+
+const MODE: &str = "Mode=host HostMap=hosts.map Cluster=pod64";
+
+fn hosts() -> Settings {
+    brisk().nodes(4).cpus(4).vipu_conf(MODE).conf_file("hosts.map", MAP)
+}
+
+/// Checks that a job runs on these nodes, alone, and has the IPUs from `first` on.
+fn has(cluster: &Cluster, job: JobId, nodes: &str, first: u32, size: u32) -> Result<()> {
+    let found = cluster.job(job)?.nodes;
+    ensure!(found == format!("ipu-pod64-{nodes}"), "job {job} runs on {found}");
+    let record = cluster.mock().record(&partition(job))?;
+    let ipus = &record.tenures.last().context("no IPUs")?.ipus;
+    ensure!(ipus.iter().copied().eq(first..first + size), "job {job} has {ipus:?}");
+    Ok(())
+}
+
+fn refused(cluster: &Cluster, args: &[&str], why: &str) -> Result<()> {
+    let refused = cluster.sbatch_command("true", args)?.output()?;
+    ensure!(refused.code != 0 && refused.stderr.contains(why), "{args:?}: {refused:?}");
+    Ok(())
+}
+
+#[test]
+fn mode_host_gives_each_job_the_ipus_of_its_nodes() -> Result<()> {
+    hosts().run(|cluster| {
+        let first = running_for(cluster, 16, 60, &["--nodelist=ipu-pod64-003"])?;
+        has(cluster, first, "003", 16, 16)?;
+        // Nodes 1 and 3 have the lower 32 IPUs.
+        let second = running_for(cluster, 32, 60, &[])?;
+        has(cluster, second, "[002,004]", 32, 32)?;
+        let third = ipus(cluster, 32, 60, &["--nodes=2"])?;
+        expected_at(cluster, third, cluster.end_of(first)? + 1)?;
+        // It takes no node of the plan for longer.
+        let fourth = submit(cluster, &["--gres=vipu:pod64", "--time=30"])?;
+        runs(cluster, fourth)?;
+        has(cluster, fourth, "001", 0, 16)?;
+        restart_slurmctld(cluster)?;
+        let_go(cluster, fourth)?;
+        let_go(cluster, first)?;
+        runs(cluster, third)?;
+        has(cluster, third, "[001,003]", 0, 32)?;
+        let_go(cluster, second)?;
+        let_go(cluster, third)?;
+        // The number of nodes is that of IPUs.
+        let all = submit(cluster, &["--gres=vipu:pod64", "--time=60", "--nodes=4"])?;
+        runs(cluster, all)?;
+        has(cluster, all, "[001-004]", 0, 64)?;
+        let_go(cluster, all)
+    })
+}
+
+#[test]
+fn mode_host_nodes_are_for_one_job_at_a_time() -> Result<()> {
+    hosts().run(|cluster| {
+        let job = running_for(cluster, 64, 60, &[])?;
+        let plain = submit(cluster, &["--time=1"])?;
+        cluster.await_job(plain, "(Resources)", LIMIT, |job| job.reason.contains("Resources"))?;
+        let_go(cluster, job)?;
+        runs(cluster, plain)?;
+        let beside = ipus(cluster, 64, 60, &[])?;
+        waits(cluster, beside, "Resources")?;
+        let_go(cluster, plain)?;
+        runs(cluster, beside)?;
+        let_go(cluster, beside)
+    })
+}
+
+#[test]
+fn mode_host_requests_that_fit_no_hosts_are_refused() -> Result<()> {
+    hosts().run(|cluster| {
+        let valid = "valid: -N 1 --ipus=16 or -N 2 --ipus=32 or -N 4 --ipus=64";
+        refused(
+            cluster,
+            &["--gres=vipu:pod64:4"],
+            &format!("jobs get all 16 IPUs of each of their nodes; {valid}"),
+        )?;
+        refused(cluster, &["--gres=vipu:pod64", "--nodes=3"], valid)?;
+        refused(cluster, &["--gres=vipu:pod64:32", "--nodes=4"], "32 IPUs of pod64 are those of 2 nodes")?;
+        let apart = ["--gres=vipu:pod64:32", "--nodelist=ipu-pod64-[001-002]"];
+        refused(cluster, &apart, "node configuration is not available")?;
+        cluster.write_vipu_conf(&[MODE, "SizePolicy=round-up"])?;
+        cluster.reconfigure()?;
+        let rounded = cluster.sbatch_command("true", &["--gres=vipu:pod64:20"])?.output()?;
+        ensure!(rounded.stderr.contains("20 IPUs are rounded up to 32"), "{rounded:?}");
+        let small = running_for(cluster, 4, 60, &[])?;
+        ensure!(cluster.mock().record(&partition(small))?.made.gcds == 1);
+        let_go(cluster, small)
+    })
+}
+
+#[test]
+fn mode_host_with_broken_ipus_gets_no_jobs() -> Result<()> {
+    let settings = hosts().expect_log("no IPU job of model pod64 can start on");
+    settings.run(|cluster| {
+        cluster.mock().cause(Incident::IpuFault { agent: "ag2".into(), ipu: 1 })?;
+        let foreign = Incident::Foreign { id: "other".into(), size: 4, first: Some(20) };
+        cluster.mock().cause(foreign)?;
+        cluster.reconfigure()?;
+        let fault = "can start on ipu-pod64-001: IPU 1 of agent ag2: hardware error";
+        wait_until("the fault in the log", LIMIT, || Ok(cluster.slurmctld_log().contains(fault)))?;
+        // Node 1 is broken, somebody has IPUs of node 3.
+        let first = running_for(cluster, 16, 60, &[])?;
+        has(cluster, first, "002", 32, 16)?;
+        let second = running_for(cluster, 16, 60, &[])?;
+        has(cluster, second, "004", 48, 16)?;
+        let third = ipus(cluster, 16, 60, &[])?;
+        waits(cluster, third, "vipu: 16 IPUs of pod64 needed")?;
+        expected_at(cluster, third, cluster.end_of(first)?.min(cluster.end_of(second)?) + 1)?;
+        cluster.mock().cause(Incident::Vanish { partition: "other".into() })?;
+        runs(cluster, third)?;
+        has(cluster, third, "003", 16, 16)?;
+        cancel(cluster, first)
+    })
+}
+
+/// The errors of the file are those of the model's settings: the earlier ones stay.
+#[test]
+fn mode_host_map_with_an_error_changes_nothing() -> Result<()> {
+    hosts().expect_log("hosts.map").run(|cluster| {
+        let path = cluster.layout().conf("hosts.map");
+        std::fs::write(&path, MAP.replace("16-31", "15-30"))?;
+        cluster.reconfigure()?;
+        let error = "hosts.map:3:17: no partition has the IPUs 15-30";
+        wait_until("the error in the log", LIMIT, || Ok(cluster.slurmctld_log().contains(error)))?;
+        restart_slurmctld(cluster)?;
+        let first = running_for(cluster, 32, 60, &[])?;
+        has(cluster, first, "[001,003]", 0, 32)?;
+        // An agent that the controller does not have costs its host the jobs, and no other.
+        std::fs::write(&path, MAP.replace("ag9,", "ag99,"))?;
+        cluster.reconfigure()?;
+        let error = "can start on ipu-pod64-002: hosts.map:4:24: the controller has no agent ag99";
+        wait_until("the agent in the log", LIMIT, || Ok(cluster.slurmctld_log().contains(error)))?;
+        let second = running_for(cluster, 16, 60, &[])?;
+        has(cluster, second, "004", 48, 16)?;
+        let_go(cluster, first)?;
+        let_go(cluster, second)
+    })
+}
+
+#[test]
+fn mode_host_comes_while_other_jobs_run() -> Result<()> {
+    brisk().nodes(4).cpus(4).conf_file("hosts.map", MAP).run(|cluster| {
+        // Its IPUs are those of node 1, wherever it runs.
+        let before = running_for(cluster, 4, 60, &["--nodelist=ipu-pod64-004"])?;
+        let small = staying(cluster, 4, &["--hold"])?;
+        cluster.write_vipu_conf(&[MODE])?;
+        cluster.reconfigure()?;
+        let first = running_for(cluster, 16, 60, &[])?;
+        has(cluster, first, "003", 16, 16)?;
+        let second = ipus(cluster, 16, 60, &["--nodelist=ipu-pod64-001"])?;
+        waits(cluster, second, "vipu: ")?;
+        let_go(cluster, before)?;
+        ended(cluster, before, "COMPLETED")?;
+        runs(cluster, second)?;
+        has(cluster, second, "001", 0, 16)?;
+        cluster.scontrol(&["release", &small.to_string()])?;
+        waits(cluster, small, "vipu: jobs on pod64 get all IPUs of their nodes, 16, 32 or 64 IPUs")?;
+        cancel(cluster, small)?;
+        let_go(cluster, first)?;
+        let_go(cluster, second)
+    })
+}
