@@ -66,10 +66,14 @@ fn of_pool(
     wanted: &Resolved,
     owner: Option<ControllerName>,
 ) -> Option<Chosen> {
+    if let Some(ready) = preparing::ready_for(&frontend.ledger(), job, wanted) {
+        let Claim { partition, controller, size, shape, ipus, .. } = ready;
+        return Some(Chosen { partition, controller, size, gcds: shape.gcds, ipus });
+    }
     let (controller, _) = choose(frontend, job, wanted, owner)?;
     let (wish, jobs) = (wish(job, wanted), InSlurm::new(frontend, job));
     let choice = frontend.ledger().choose_in_pool(&wish, &controller, job.user(), &jobs);
-    let PoolChoice { partition, size, gcds } = choice?;
+    let PoolChoice { partition, size, gcds, .. } = choice?;
     Some(Chosen { partition, controller, size, gcds, ipus: Vec::new() })
 }
 

@@ -239,7 +239,8 @@ impl Models {
 
     /// Whether the partition of a job is made before the job has nodes (Prepare). Those of a pool are there.
     pub(crate) fn prepares(&self, model: &ModelName, is_batch: bool) -> bool {
-        let settings = self.settings(model).filter(|settings| settings.mode == Mode::Partition);
+        let settings =
+            self.settings(model).filter(|settings| matches!(settings.mode, Mode::Partition | Mode::Pool));
         settings.is_some_and(|settings| settings.prepare.is_for(is_batch))
     }
 

@@ -143,7 +143,7 @@ fn start_now(
         Err(why) => why,
         Ok(controller) => {
             if let Some(choice) = choice {
-                choice.try_one(controller);
+                choice.try_one(controller.clone());
             }
             test.leave_out(&preparing::nodes_before(
                 &frontend.ledger(),
@@ -152,7 +152,7 @@ fn start_now(
                 &wish,
                 &jobs,
             ));
-            if preparing::is_to_be_prepared(frontend, job, wanted) {
+            if preparing::is_to_be_prepared(frontend, job, wanted, &controller) {
                 frontend.on_nodes.leave(job.id(), OnNodes::Prepare(wanted.clone()));
             }
             return Verdict::Go;
@@ -208,7 +208,7 @@ fn over_share(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<W
     if size.get() > limit {
         return Some(Wait::OverWholeShare { model, slurm_partition, size, limit });
     }
-    let used = frontend.ledger().ipus_of_others(&model, &slurm_partition, job.id());
+    let used = frontend.ledger().ipus_of_others(&model, &slurm_partition, job.id(), job.user());
     let fits = used + u64::from(size.get()) <= u64::from(limit);
     (!fits).then_some(Wait::OverShare { model, slurm_partition, used, limit })
 }

@@ -171,9 +171,12 @@ pub enum Event {
     },
     /// The journal has the entry that the partition is kept.
     KeepRecorded(PartitionId),
-    /// The partition of a failed run is not kept any longer: its time is over, the job was requeued, or somebody
-    /// frees it. An administrator frees an idle partition, too.
+    /// The partition of a failed run is not kept any longer: its time is over, the job was requeued, or its user
+    /// frees it.
     KeepOver(PartitionId),
+    /// An administrator frees a partition that is kept or idle, or that its pool gives to no job for a while. No process
+    /// of a job is left on it.
+    Freed(PartitionId),
     /// The create call was sent.
     CreateStarted(PartitionId),
     /// The partition is ACTIVE and its IPUoF files are durable.

@@ -55,6 +55,9 @@ impl Ledger {
         {
             return Err(Wait::WholeTime { model: wish.model.clone(), time });
         }
+        if let Some(left) = self.left_for(wish, jobs.user_of(wish.job())) {
+            return Ok(left.controller.clone());
+        }
         let first = match fits {
             Ok(first) => first,
             Err(why) => return self.may_ask(wish, jobs).ok_or(why),
@@ -171,12 +174,13 @@ impl Ledger {
 
     /// The IPUs of a model that the other jobs of a Slurm partition have: runs that have not ended, failed
     /// runs with a kept partition, and waiting jobs with a prepared partition, also while it is being made.
-    pub fn ipus_of_others(&self, model: &ModelName, slurm_partition: &str, job: u32) -> u64 {
-        let own = self.claims.live(job).map(|(_, record)| &record.claim).filter(|claim| {
+    pub fn ipus_of_others(&self, model: &ModelName, slurm_partition: &str, job: u32, user: u32) -> u64 {
+        let live = self.claims.live(job).map(|(_, record)| &record.claim);
+        let own = live.into_iter().chain(self.left_in_pool(model, job, user)).filter(|claim| {
             claim.model == *model && claim.slurm_partition.as_deref() == Some(slurm_partition)
         });
         let all = self.claims.tally().in_slurm_partition(model, slurm_partition);
-        all.saturating_sub(own.map_or(0, |claim| claim.size.get().into()))
+        all.saturating_sub(own.map(|claim| u64::from(claim.size.get())).sum())
     }
 
     /// The Pods of a model whose controllers answer, in the order in which they are tried.

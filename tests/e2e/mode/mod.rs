@@ -2,5 +2,6 @@
 
 mod numeric;
 mod pool;
+mod pool_of_forgotten_job;
 mod shared;
 mod whole;

@@ -70,7 +70,12 @@ impl Pod {
 
     /// Whether a partition is one of the pool.
     pub(crate) fn is_in_pool(&self, id: &PartitionId) -> bool {
-        self.pool.as_ref().is_some_and(|pool| pool.get(id).is_some())
+        self.in_pool(id).is_some()
+    }
+
+    /// A partition of the pool.
+    pub(crate) fn in_pool(&self, id: &PartitionId) -> Option<&PoolPartition> {
+        self.pool.as_ref()?.get(id).map(|(it, _)| it)
     }
 
     /// Notes the partitions of the listing that arrives next.
@@ -114,11 +119,30 @@ impl Pod {
         found.map_or(IpuHolder::Unknown, |(pool, (it, _))| pool.holder_without_claim(it))
     }
 
-    /// Gives a partition of the pool to no job for a while.
-    pub(crate) fn put_aside(&mut self, now: Millis, id: &PartitionId) {
-        if let Some(pool) = self.pool.as_mut().filter(|pool| pool.get(id).is_some()) {
-            pool.put_aside.insert(id.clone(), now);
+    /// Gives a partition of the pool to no job for a while after the time of a fault.
+    pub(crate) fn put_aside(&mut self, now: Millis, since: Millis, id: &PartitionId) {
+        let is_over = now.0 >= since.0 + PUT_ASIDE;
+        if let Some(pool) = self.pool.as_mut().filter(|pool| !is_over && pool.get(id).is_some()) {
+            pool.put_aside.insert(id.clone(), since);
         }
+    }
+
+    /// Whether a partition of the pool is given to no job for a while.
+    pub(crate) fn is_put_aside(&self, id: &PartitionId) -> bool {
+        self.pool.as_ref().is_some_and(|pool| pool.put_aside.contains_key(id))
+    }
+
+    /// Gives a partition of the pool to jobs again. Returns whether it was put aside.
+    pub(crate) fn end_put_aside(&mut self, id: &PartitionId) -> bool {
+        let was_aside = self.pool.as_mut().is_some_and(|pool| pool.put_aside.remove(id).is_some());
+        let without_claim = self.holder_without_claim(id);
+        let listed =
+            self.listed.get_mut(id).filter(|listed| was_aside && listed.holder == IpuHolder::Unknown);
+        if let Some(listed) = listed {
+            listed.holder = without_claim;
+            self.recount();
+        }
+        was_aside
     }
 
     /// The free partitions of the pool.
