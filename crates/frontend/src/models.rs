@@ -188,6 +188,11 @@ impl Models {
         self.0.get(model)?.controllers().first().cloned()
     }
 
+    /// The way in which the jobs of a model get their IPUs.
+    pub(crate) fn mode(&self, model: &ModelName) -> Option<Mode> {
+        Some(self.settings(model)?.mode)
+    }
+
     /// The partition that all jobs of a model share, if they do.
     pub(crate) fn shared_partition(&self, model: &ModelName) -> Option<PartitionId> {
         self.settings(model)?.shared_partition.clone()

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use std::collections::BTreeMap;
+
 use vipu_types::{ControllerName, IpuCount, ModelName, PartitionId, Place, Placement, PodId};
 
 use crate::{Claim, Drain, DrainScope, IdleRules, Millis, PoolBlock, Seconds};
@@ -93,6 +95,8 @@ pub enum Event {
         pod: PodId,
         /// The partitions.
         partitions: Vec<PoolPartition>,
+        /// Those that it should have and has not, with the reasons.
+        missing: BTreeMap<PartitionId, String>,
     },
     /// A partition without a claim was removed. A late create may make it once more.
     UnclaimedGone {

@@ -119,7 +119,7 @@ impl Ledger {
                     pod.unclaimed.remove(&partition);
                 }
             }
-            Event::Pool { pod, partitions } => self.note_pool(&pod, partitions),
+            Event::Pool { pod, partitions, missing } => self.note_pool(&pod, partitions, missing),
             Event::Unreachable { pod, reason } => {
                 if let Some(pod) = self.pods.get_mut(&pod) {
                     pod.lost(now, reason);

@@ -1,11 +1,11 @@
 //! Models with a pool: the choice of the partition for a job.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use vipu_types::{ControllerName, IpuCount, ModelName, PartitionId, PodId};
 
 use crate::pod::Pod;
-use crate::{Action, Claim, HostAction, Jobs, Ledger, Millis, PoolPartition, Wish};
+use crate::{Action, Claim, HostAction, Jobs, Ledger, Millis, Phase, PoolBlock, PoolPartition, Wish};
 
 /// The partition of a pool that a job gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +18,30 @@ pub struct PoolChoice {
     pub gcds: u32,
     /// Whether it is reset before the job gets it.
     pub needs_reset: bool,
+}
+
+/// A partition of a pool, with its state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolMember {
+    /// Its id.
+    pub partition: PartitionId,
+    /// Its IPUs.
+    pub block: PoolBlock,
+    /// Its state.
+    pub state: PoolMemberState,
+}
+
+/// The state of a partition of a pool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PoolMemberState {
+    /// It waits for a job.
+    Free,
+    /// A job has it, or is about to get it.
+    Used,
+    /// It is being given back after a job, or being reset.
+    Returning,
+    /// No job gets it, for this reason.
+    OutOfUse(String),
 }
 
 impl PoolPartition {
@@ -41,6 +65,23 @@ impl Ledger {
     /// Whether a partition of a pool is given to no job for a while.
     pub fn is_put_aside(&self, partition: &PartitionId) -> bool {
         self.pods.values().any(|pod| pod.is_put_aside(partition))
+    }
+
+    /// The partitions of a pool, in the order of its layout. Empty if the Pod has no pool.
+    pub(crate) fn pool_members(&self, id: &PodId) -> Vec<PoolMember> {
+        let Some(pod) = self.pods.get(id) else { return Vec::new() };
+        let member = |it: &PoolPartition| {
+            let partition = it.seen.partition.clone();
+            let holder = self.claims.holder(&partition).filter(|(_, record)| record.claim.pod() == *id);
+            let state = match holder.map(|(_, record)| &record.phase) {
+                None => pod.state_without_claim(it),
+                Some(Phase::Idle { .. }) => PoolMemberState::Free,
+                Some(Phase::Releasing { .. }) => PoolMemberState::Returning,
+                Some(_) => PoolMemberState::Used,
+            };
+            PoolMember { partition, block: it.block, state }
+        };
+        pod.pool_partitions().map(member).collect()
     }
 
     /// Whether the jobs of a model get partitions of a pool.
@@ -122,7 +163,12 @@ impl Ledger {
 
     /// Notes the partitions of the listing that arrives next. Ids name partitions without their controller, so no job
     /// gets one whose id is also in another pool.
-    pub(crate) fn note_pool(&mut self, id: &PodId, mut partitions: Vec<PoolPartition>) {
+    pub(crate) fn note_pool(
+        &mut self,
+        id: &PodId,
+        mut partitions: Vec<PoolPartition>,
+        missing: BTreeMap<PartitionId, String>,
+    ) {
         let others = || self.pods.iter().filter(|(other, _)| *other != id).map(|(_, pod)| pod);
         let is_elsewhere = |partition: &PartitionId| {
             let holder = self.claims.holder(partition);
@@ -135,7 +181,7 @@ impl Ledger {
             }
         }
         if let Some(pod) = self.pods.get_mut(id) {
-            pod.note_pool(partitions);
+            pod.note_pool(partitions, missing);
         }
     }
 

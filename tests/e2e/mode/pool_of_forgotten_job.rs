@@ -80,6 +80,9 @@ fn mode_pool_keeps_the_partition_of_an_unknown_job() -> Result<()> {
         cluster.start_slurmctld()?;
         wait_until("the end of the unknown job", LIMIT, || Ok(!run.exists()))?;
         cluster.await_nodes()?;
+        // Slurm counts jobs from one again. A job of the same id and user would get the partition.
+        let first = cluster.sbatch("true", &[])?;
+        ended(cluster, first, "COMPLETED")?;
         let other = staying(cluster, 32, &[])?;
         waits(cluster, other, NONE_FREE)?;
         crash(cluster, None)?;

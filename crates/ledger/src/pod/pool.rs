@@ -3,14 +3,14 @@
 //! Only the IPUs of these partitions count. They are numbered in the order of the [`Layout`], and a job has all IPUs
 //! of a partition.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 use vipu_types::{PartitionId, Place};
 
 use super::{Contact, Hardware, Listed, Pod};
 use crate::ipu_holders::IpuHolder;
-use crate::{Layout, Millis, PoolBlock, PoolPartition, SeenPartition};
+use crate::{Layout, Millis, PoolBlock, PoolMemberState, PoolPartition, SeenPartition};
 
 /// The time in milliseconds for which a partition with a fault is given to no job. The driver waits as long for calls
 /// that were not answered.
@@ -23,6 +23,8 @@ pub(crate) struct PodPool {
     partitions: Vec<(PoolPartition, Range<usize>)>,
     /// Those of a listing that has just arrived.
     news: Vec<PoolPartition>,
+    /// The partitions that the controller should have and has not, with the reasons.
+    missing: BTreeMap<PartitionId, String>,
     /// The partitions that are given to no job for a while, with the time of the fault.
     put_aside: HashMap<PartitionId, Millis>,
 }
@@ -79,9 +81,13 @@ impl Pod {
     }
 
     /// Notes the partitions of the listing that arrives next.
-    pub(crate) fn note_pool(&mut self, partitions: Vec<PoolPartition>) {
+    pub(crate) fn note_pool(
+        &mut self,
+        partitions: Vec<PoolPartition>,
+        missing: BTreeMap<PartitionId, String>,
+    ) {
         if let Some(pool) = &mut self.pool {
-            pool.news = partitions;
+            (pool.news, pool.missing) = (partitions, missing);
         }
     }
 
@@ -151,8 +157,32 @@ impl Pod {
         all.filter(|(_, ipus)| self.free_blocks.is_free(ipus.start))
     }
 
+    /// The partitions of the pool, in the order of the layout.
+    pub(crate) fn pool_partitions(&self) -> impl Iterator<Item = &PoolPartition> {
+        self.pool.iter().flat_map(|pool| &pool.partitions).map(|(it, _)| it)
+    }
+
+    /// The partitions of the pool that the controller should have and has not, with the reasons.
+    pub(crate) fn missing_in_pool(&self) -> BTreeMap<PartitionId, String> {
+        self.pool.as_ref().map(|pool| pool.missing.clone()).unwrap_or_default()
+    }
+
     /// The blocks of the partitions of the pool.
     pub(crate) fn pool_blocks(&self) -> impl Iterator<Item = PoolBlock> {
-        self.pool.iter().flat_map(|pool| &pool.partitions).map(|(it, _)| it.block)
+        self.pool_partitions().map(|it| it.block)
+    }
+
+    /// The state of a partition of the pool that no claim has.
+    pub(crate) fn state_without_claim(&self, it: &PoolPartition) -> PoolMemberState {
+        let SeenPartition { partition, fault, leaving, .. } = &it.seen;
+        match fault {
+            Some(fault) => PoolMemberState::OutOfUse(fault.clone()),
+            None if *leaving => PoolMemberState::OutOfUse("somebody is removing it".to_owned()),
+            None if self.is_put_aside(partition) => PoolMemberState::OutOfUse(
+                "it could not be given to a job, or processes of its last job may be left".to_owned(),
+            ),
+            None if !it.is_ready => PoolMemberState::Returning,
+            None => PoolMemberState::Free,
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Models with a pool: partitions that exist before the jobs, and stay after them.
 
+use std::collections::BTreeMap;
+
 use ledger::{Event, ModelFacts, PoolBlock, PoolPartition, SeenPartition};
 use vipu_types::{IpuCount, PartitionId};
 
@@ -20,7 +22,7 @@ fn lists(scripted: &mut Scripted, parts: &[Part], others: &[SeenPartition]) -> S
         is_ready: true,
     });
     let (pod, partitions) = (id("pod64", "vipu"), in_pool.collect());
-    assert_eq!(scripted.tell(Event::Pool { pod, partitions }), "");
+    assert_eq!(scripted.tell(Event::Pool { pod, partitions, missing: BTreeMap::new() }), "");
     scripted.lists(parts.iter().map(|part| listed(*part)).chain(others.iter().cloned()).collect())
 }
 
@@ -219,7 +221,7 @@ fn mode_pool_has_no_use_for_a_partition_in_error() {
     let broken = SeenPartition { fault: Some("it is in error".into()), ..seen("p16", 0..16) };
     let block = PoolBlock { size: IpuCount::new(16).unwrap(), is_reconfigurable: false };
     let partitions = vec![PoolPartition { seen: broken.clone(), block, gcds: 1, is_ready: true }];
-    scripted.tell(Event::Pool { pod: id("pod64", "vipu"), partitions });
+    scripted.tell(Event::Pool { pod: id("pod64", "vipu"), partitions, missing: BTreeMap::new() });
     scripted.lists(vec![broken]);
     assert_eq!(begins(&mut scripted, 1, 16), None);
 }
@@ -231,7 +233,7 @@ fn mode_pool_gives_no_partition_while_it_is_reset() {
     let (size, seen) = (IpuCount::new(16).unwrap(), listed(("p16", 0, 16, false)));
     let block = PoolBlock { size, is_reconfigurable: false };
     let partitions = vec![PoolPartition { seen: seen.clone(), block, gcds: 1, is_ready: false }];
-    scripted.tell(Event::Pool { pod: id("pod64", "vipu"), partitions });
+    scripted.tell(Event::Pool { pod: id("pod64", "vipu"), partitions, missing: BTreeMap::new() });
     scripted.lists(vec![seen]);
     assert!(scripted.ledger.pool_serves(&pod("pod64").model, size));
     assert_eq!(begins(&mut scripted, 1, 16), None);
@@ -247,7 +249,7 @@ fn mode_pool_gives_no_partition_whose_name_another_pool_has() {
     let (pod, asked, partition) = (id("pod16", "b"), scripted.now, listed(("p16", 0, 16, false)));
     let block = PoolBlock { size: IpuCount::new(16).unwrap(), is_reconfigurable: false };
     let partitions = vec![PoolPartition { seen: partition.clone(), block, gcds: 1, is_ready: true }];
-    scripted.tell(Event::Pool { pod: pod.clone(), partitions });
+    scripted.tell(Event::Pool { pod: pod.clone(), partitions, missing: BTreeMap::new() });
     scripted.tell(Event::Inventory { pod, asked, ipus: 16, faulty: 0, partitions: vec![partition] });
     assert!(asks(&scripted, "pod16", 16).contains("no such partition of the pool is free"));
     lists(&mut scripted, &[("p16", 0, 16, false)], &[]);
