@@ -35,7 +35,7 @@ pub use grant::{BadGrant, Grant};
 pub use gres_type::GresType;
 pub use names::{BadName, ModelName, PartitionId};
 pub use node_gres::{
-    Offered, OfferedModels, bad_element, consumable, consumable_element, ipu_elements, offered,
+    Offered, OfferedModels, bad_element, consumable, consumable_element, gres_types, ipu_elements, offered,
     with_no_consume,
 };
 pub use options::{Asked, BadValue, Contradiction, Help, JobOption};
