@@ -7,9 +7,10 @@ use tracing::error;
 use vipu_types::{Asked, ControllerName, Grant, IpuCount, JobOption, JobRun, PartitionId, Shape};
 
 use crate::frontend::Frontend;
+use crate::in_slurm::{InSlurm, wish};
 use crate::preparing;
 use crate::request::Resolved;
-use crate::scheduling::{InSlurm, wish};
+
 use crate::slurm::Job;
 
 /// The partition that is chosen for a job.

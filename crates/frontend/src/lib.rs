@@ -20,6 +20,7 @@ mod expected;
 mod frontend;
 mod guard;
 mod host_thread;
+mod in_slurm;
 mod internal_error;
 mod jobs_before;
 mod keep_and_requeue;

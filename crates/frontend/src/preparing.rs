@@ -13,8 +13,9 @@ use crate::between_callbacks::OnNodes;
 use crate::claiming;
 use crate::expected::Expected;
 use crate::frontend::Frontend;
+use crate::in_slurm::{InSlurm, wish};
 use crate::request::Resolved;
-use crate::scheduling::{InSlurm, Verdict, wait, wish};
+use crate::scheduling::{Verdict, wait};
 
 /// The reason in squeue while the partition is made.
 const REASON: &str = "vipu: preparing";

@@ -1,5 +1,7 @@
 //! The questions of a scheduler: whether a job may start, when it could, and which jobs have to end for it.
 
+use std::collections::BTreeSet;
+
 use vipu_types::{ControllerName, ModelName, Place, PodId};
 
 use crate::free_times::{AfterPreemption, FreeTimes};
@@ -140,6 +142,11 @@ impl Ledger {
         // The scheduler may expect a later start by the next question.
         self.free_times_cache.changed(wish);
         start
+    }
+
+    /// The controllers about which a job waits in line. None: all of its model, or the job is not in line.
+    pub fn controllers_in_line(&self, job: u32) -> Option<BTreeSet<ControllerName>> {
+        self.line.plan_of(job)?.wish.controllers.clone()
     }
 
     /// Removes a job from the line, because something other than IPUs keeps it from starting. The jobs behind
