@@ -13,14 +13,15 @@ use crate::remove::delete_files;
 use crate::resource::SLOW;
 use crate::shared_state::SharedState;
 use crate::tracked::Tracked;
-use crate::{Controller, Environment, PartitionState};
+use crate::{Controller, Entry, Environment, PartitionState};
 
 /// The longest time between the answer to a reset and its visible begin. Nothing else shows that a partition
 /// was reset.
 const LATEST_BEGIN: Duration = Duration::from_secs(5);
 
-/// Makes a partition without a run ready for the next job. Returns whether that succeeded. The journal needs
-/// no entry: a later slurmctld finds a partition without a run, and removes it.
+/// Makes a partition without a run ready for the next job. Returns whether that succeeded. The journal keeps
+/// its entry: a later slurmctld finds a partition without a run, and removes it. That of a partition of a pool ends,
+/// because a later slurmctld would look for processes of its run.
 pub(crate) async fn make_idle<W: Environment>(
     shared: Rc<SharedState<W>>,
     tracked: Rc<Tracked>,
@@ -32,6 +33,9 @@ pub(crate) async fn make_idle<W: Environment>(
     let (run, partition) = (claim.run, &claim.partition);
     match made_idle(&shared, &tracked, &claim, reset).await {
         Ok(pod) => {
+            if tracked.stays.get() {
+                shared.note(Entry::Gone(partition.clone()), &claim).await;
+            }
             let (reset, took) = (if reset { ", reset" } else { "" }, began.elapsed());
             pod.controller.stays_idle(partition, took);
             let seconds = took.as_secs_f64();

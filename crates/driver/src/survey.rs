@@ -97,8 +97,9 @@ async fn surveys<W: Environment>(
         if let Ok(listing) = &mut answer {
             keep_pool(&shared, &id, &pod, listing);
             if pod.settings.pool.is_some() {
+                let missing = pool::absent(&pod, listing);
                 let partitions = std::mem::take(&mut listing.pool);
-                shared.environment.report(Event::Pool { pod: id.clone(), partitions });
+                shared.environment.report(Event::Pool { pod: id.clone(), partitions, missing });
             }
         }
         if let (Ok(listing), Some(_)) = (&answer, &pod.settings.hosts) {

@@ -40,6 +40,7 @@ impl About {
             | Event::Launched(id)
             | Event::KeepRecorded(id)
             | Event::KeepOver(id)
+            | Event::Freed(id)
             | Event::RunVanished(id)
             | Event::NodesDone(id)
             | Event::NodesUnknown(id)

@@ -5,11 +5,10 @@ use tracing::{info, warn};
 
 use crate::frontend::Frontend;
 use crate::jobs_before::JobsBefore;
-use crate::models::Models;
 use crate::sync::lock;
 
-/// The time in seconds for which a partition of a pool is given to no job, if processes of its job may be left.
-const FOR_PROCESSES: i64 = 86_400;
+/// The time in seconds for which no other job gets a partition of a pool, if processes of its job may be left.
+const FOR_PROCESSES: i64 = 600;
 
 /// Takes over the partitions of the journal, after Slurm's jobs were taken over. A partition without a run is
 /// removed.
@@ -26,15 +25,18 @@ pub fn take_over(frontend: &Frontend, records: impl IntoIterator<Item = Recorded
         if let RecordedStage::Kept(until) = record.stage {
             info!("partition {}: {} failed and left it for a while", claim.partition, claim.run);
             frontend.tell(Event::Adopt(claim, AdoptedAs::Kept(until)));
-        } else if frontend.models(|models| is_waited_for(models, &frontend.jobs_before, &record)) {
+        } else if is_waited_for(frontend, &record) {
             info!("partition {}: {} still waits for it", claim.partition, claim.run);
             frontend.prepare(claim);
         } else if may_have_processes(frontend, &record) {
             let until = Seconds(frontend.outside().unix_time().0.saturating_add(FOR_PROCESSES));
             warn!(
-                "partition {} of a pool: {} began on it, and Slurm's saved state has the job in line. Processes of the job may \
-                 be left, so no job gets the partition for a day, unless `svipu partition free {}` says that there are none",
-                claim.partition, claim.run, claim.partition
+                "partition {} of a pool: {} began on it, and Slurm's saved state does not know of it. Processes of the job may be \
+                 left, so no other job gets the partition for {} minutes, unless `svipu partition free {}` says that there are none",
+                claim.partition,
+                claim.run,
+                FOR_PROCESSES / 60,
+                claim.partition
             );
             frontend.tell(Event::Adopt(claim, AdoptedAs::Kept(until)));
         } else {
@@ -48,29 +50,34 @@ pub fn take_over(frontend: &Frontend, records: impl IntoIterator<Item = Recorded
 /// Whether processes of a run may be left on a partition of a pool. Slurm saved its state before the run began, and
 /// does not know of it. Another partition would be removed, which cuts the processes off.
 fn may_have_processes(frontend: &Frontend, record: &RecordedPartition) -> bool {
-    let RecordedPartition { claim, stage, .. } = record;
+    let RecordedPartition { claim, stays, stage, .. } = record;
     *stage == RecordedStage::Wanted
+        && *stays
         && claim.run.has_begun()
         && frontend.ledger().is_pool(&claim.model)
-        && frontend.jobs_before.has_waiting(claim.run.job)
+        && !frontend.jobs_before.has_seen_end(claim.run)
 }
 
 /// Whether the partition was made for a job that still waits for it.
-fn is_waited_for(models: &Models, jobs_before: &JobsBefore, record: &RecordedPartition) -> bool {
+fn is_waited_for(frontend: &Frontend, record: &RecordedPartition) -> bool {
     let RecordedPartition { claim, stage, .. } = record;
-    *stage == RecordedStage::Wanted && !claim.run.has_begun() && jobs_before.wait_for(models, claim)
+    *stage == RecordedStage::Wanted
+        && !claim.run.has_begun()
+        && frontend.jobs_before.wait_for(frontend, claim)
 }
 
-fn say_why_it_goes(jobs_before: &JobsBefore, RecordedPartition { claim, stage, .. }: &RecordedPartition) {
+fn say_why_it_goes(jobs_before: &JobsBefore, record: &RecordedPartition) {
+    let RecordedPartition { claim, stays, stage, .. } = record;
     let (partition, run) = (&claim.partition, claim.run);
+    let goes = if *stays { "giving it back" } else { "removing it" };
     let why = match stage {
         RecordedStage::Removing => "slurmctld ended while it was being removed",
         RecordedStage::GivenUp => "its create was given up and never answered, so it may still be made",
         _ if !run.has_begun() => "no job waits for it any more",
         _ if jobs_before.has_waiting(run.job) => "Slurm's saved state has the job in line",
         _ => {
-            return warn!("partition {partition}: {run} ended while slurmctld was away; removing it");
+            return warn!("partition {partition}: {run} ended while slurmctld was away; {goes}");
         }
     };
-    info!("partition {partition} of {run}: {why}; removing it");
+    info!("partition {partition} of {run}: {why}; {goes}");
 }

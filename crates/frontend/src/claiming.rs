@@ -8,9 +8,10 @@ use vipu_types::{Asked, ControllerName, Grant, IpuCount, JobOption, JobRun, Part
 
 use crate::cabling::PortionIpus;
 use crate::frontend::Frontend;
+use crate::in_slurm::{InSlurm, wish};
 use crate::preparing;
 use crate::request::Resolved;
-use crate::scheduling::{InSlurm, wish};
+
 use crate::slurm::Job;
 
 /// The partition that is chosen for a job.
@@ -67,10 +68,14 @@ fn of_pool(
     wanted: &Resolved,
     own: Option<PortionIpus>,
 ) -> Option<Chosen> {
+    if let Some(ready) = preparing::ready_for(&frontend.ledger(), job, wanted) {
+        let Claim { partition, controller, size, shape, ipus, .. } = ready;
+        return Some(Chosen { partition, controller, size, gcds: shape.gcds, ipus });
+    }
     let (controller, _) = choose(frontend, job, wanted, own)?;
     let (wish, jobs) = (wish(job, wanted), InSlurm::new(frontend, job));
     let choice = frontend.ledger().choose_in_pool(&wish, &controller, job.user(), &jobs);
-    let PoolChoice { partition, size, gcds } = choice?;
+    let PoolChoice { partition, size, gcds, .. } = choice?;
     Some(Chosen { partition, controller, size, gcds, ipus: Vec::new() })
 }
 

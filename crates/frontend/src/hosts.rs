@@ -7,10 +7,11 @@ use ledger::{Jobs, Seconds};
 use vipu_types::IpuCount;
 
 use crate::frontend::Frontend;
+use crate::in_slurm::{InSlurm, wish};
 use crate::limits::Standing;
 use crate::node_choice::Choice;
 use crate::request::{Resolved, Taken, in_words};
-use crate::scheduling::{InSlurm, Verdict, candidates, wait, wish};
+use crate::scheduling::{Verdict, candidates, wait};
 use crate::slurm::{Job, JobDescription, Test};
 
 /// The hosts of a model, as far as a request needs them.

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use ledger::Claim;
+use vipu_types::JobRun;
 
-use crate::models::Models;
+use crate::frontend::Frontend;
 use crate::slurm::Job;
 use crate::sync::{Mutex, lock};
 use crate::waiting_job::WaitingJob;
@@ -17,25 +18,39 @@ pub(crate) struct JobsBefore(Mutex<HashMap<u32, Before>>);
 struct Before {
     /// Its request, if it waits.
     waiting: Option<WaitingJob>,
+    /// The number of its restarts, if it is in line, also as a held job.
+    restarts_in_line: Option<u16>,
     slurm_partition: Option<String>,
 }
 
 impl JobsBefore {
     pub(crate) fn add(&self, job: impl Job) {
-        let before = Before { waiting: WaitingJob::of(job), slurm_partition: job.slurm_partition() };
+        let is_in_line = job.is_pending() && !job.is_completing();
+        let before = Before {
+            waiting: WaitingJob::of(job),
+            restarts_in_line: is_in_line.then(|| job.restart_count()),
+            slurm_partition: job.slurm_partition(),
+        };
         lock(&self.0).insert(job.id(), before);
     }
 
     /// Whether a job waits for the partition of this claim.
-    pub(crate) fn wait_for(&self, models: &Models, claim: &Claim) -> bool {
-        let all = lock(&self.0);
-        let waiting = all.get(&claim.run.job).and_then(|before| before.waiting.as_ref());
-        waiting.is_some_and(|waiting| waiting.wants(models, claim))
+    pub(crate) fn wait_for(&self, frontend: &Frontend, claim: &Claim) -> bool {
+        let waiting = lock(&self.0).get(&claim.run.job).and_then(|before| before.waiting.clone());
+        waiting.is_some_and(|waiting| waiting.wants(frontend, claim))
     }
 
     /// Whether this job waits, according to Slurm's saved state.
     pub(crate) fn has_waiting(&self, job: u32) -> bool {
         lock(&self.0).get(&job).is_some_and(|before| before.waiting.is_some())
+    }
+
+    /// Whether this run has begun and ended, according to Slurm's saved state. Slurm may have saved its state before the
+    /// run began.
+    pub(crate) fn has_seen_end(&self, run: JobRun) -> bool {
+        let all = lock(&self.0);
+        let before = all.get(&run.job);
+        before.is_some_and(|before| before.restarts_in_line.is_none_or(|restarts| restarts > run.restart))
     }
 
     /// A claim of the journal, completed with the job's Slurm partition.

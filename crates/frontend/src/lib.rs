@@ -21,6 +21,7 @@ mod frontend;
 mod guard;
 mod host_thread;
 mod hosts;
+mod in_slurm;
 mod internal_error;
 mod jobs_before;
 mod keep_and_requeue;

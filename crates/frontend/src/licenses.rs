@@ -93,9 +93,12 @@ fn ours<'a>(models: &Models, list: &'a str) -> impl Iterator<Item = &'a str> {
 
 /// Whether an element is a licence that slurm-vipu gives to jobs.
 fn is_ours(models: &Models, element: &str) -> bool {
-    let name = name(element);
-    let counts = |model| models.accounting(model).counts_license();
-    models.0.keys().any(|model| counts(model) && (name == ALL_MODELS || name == of_model(model)))
+    models.0.keys().any(|model| has_license(models, model, name(element)))
+}
+
+/// Whether the IPUs of a model are counted as the licence of this name.
+fn has_license(models: &Models, model: &ModelName, name: &str) -> bool {
+    models.accounting(model).counts_license() && (name == ALL_MODELS || name == of_model(model))
 }
 
 /// The licences of a new job, if they differ from those that its user asks for.
@@ -108,9 +111,13 @@ pub(crate) fn of_new(models: &Models, asked: &str, own: Option<&License>) -> Res
     // Slurm takes alternatives for one element.
     let mut each = elements(asked).flat_map(|element| element.split('|'));
     if let Some(element) = each.find(|element| is_ours(models, element) && !is_own(element)) {
+        let mut counted = models.0.iter().filter(|(model, _)| has_license(models, model, name(element)));
+        let form = match counted.all(|(_, model)| model.sizes.is_some()) {
+            true => "vipu:<IPUs>:1",
+            false => "vipu:<model>:<IPUs>",
+        };
         return Err(format!(
-            "vipu: the licence {} counts IPUs: ask for IPUs with --gres=vipu:<model>:<IPUs>, and leave out the \
-             licence",
+            "vipu: the licence {} counts IPUs: ask for IPUs with --gres={form}, and leave out the licence",
             shown(element)
         ));
     }

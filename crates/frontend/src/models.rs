@@ -197,6 +197,11 @@ impl Models {
         self.0.get(model)?.controllers().first().cloned()
     }
 
+    /// The way in which the jobs of a model get their IPUs.
+    pub(crate) fn mode(&self, model: &ModelName) -> Option<Mode> {
+        Some(self.settings(model)?.mode)
+    }
+
     /// The partition that all jobs of a model share, if they do.
     pub(crate) fn shared_partition(&self, model: &ModelName) -> Option<PartitionId> {
         self.settings(model)?.shared_partition.clone()
@@ -248,7 +253,8 @@ impl Models {
 
     /// Whether the partition of a job is made before the job has nodes (Prepare). Those of a pool are there.
     pub(crate) fn prepares(&self, model: &ModelName, is_batch: bool) -> bool {
-        let settings = self.settings(model).filter(|settings| settings.mode == Mode::Partition);
+        let settings =
+            self.settings(model).filter(|settings| matches!(settings.mode, Mode::Partition | Mode::Pool));
         settings.is_some_and(|settings| settings.prepare.is_for(is_batch))
     }
 

@@ -133,9 +133,8 @@ impl Choice {
 
     /// A reason to wait, with the controllers that it is about.
     fn reason(&self, why: String) -> String {
-        let left: Vec<_> =
-            self.left.iter().filter_map(Portion::controller).map(|it| it.to_string()).collect();
-        if self.is_part && !left.is_empty() { format!("{why}, on {}", left.join(" and ")) } else { why }
+        let left: Vec<_> = self.left.iter().filter_map(Portion::controller).collect();
+        if self.is_part && !left.is_empty() { on(why, left) } else { why }
     }
 }
 
@@ -145,6 +144,20 @@ pub(crate) fn reason(choice: Option<&Choice>, why: String) -> String {
         Some(choice) => choice.reason(why),
         None => why,
     }
+}
+
+/// A reason to wait, with the controllers that the wish names unless these are all of the model.
+pub(crate) fn about(models: &Models, wish: &Wish, why: String) -> String {
+    let all = models.cabling(&wish.model).map(|(_, all)| all.len());
+    match &wish.controllers {
+        Some(some) if all.is_some_and(|all| some.len() < all) => on(why, some),
+        _ => why,
+    }
+}
+
+fn on<'a>(why: String, controllers: impl IntoIterator<Item = &'a ControllerName>) -> String {
+    let names: Vec<_> = controllers.into_iter().map(ControllerName::to_string).collect();
+    format!("{why}, on {}", names.join(" and "))
 }
 
 /// The wish with the controllers that the job may use.

@@ -7,14 +7,15 @@
 use crate::slurm::Job;
 use crate::slurm::Test;
 use ledger::{Candidate, Claim, Event, Ledger, Millis, Preparation, Wish};
-use vipu_types::{JobRun, ModelName};
+use vipu_types::{ControllerName, JobRun, ModelName};
 
 use crate::between_callbacks::OnNodes;
 use crate::claiming;
 use crate::expected::Expected;
 use crate::frontend::Frontend;
+use crate::in_slurm::{InSlurm, wish};
 use crate::request::Resolved;
-use crate::scheduling::{InSlurm, Verdict, wait, wish};
+use crate::scheduling::{Verdict, wait};
 
 /// The reason in squeue while the partition is made.
 const REASON: &str = "vipu: preparing";
@@ -23,7 +24,7 @@ const REASON: &str = "vipu: preparing";
 /// partition that the job does not want any more is given up.
 pub(crate) fn of_prepared(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<Verdict> {
     let Preparation { claim, ready } = frontend.ledger().preparation(job.id())?;
-    if !wanted.is_claimed_by(&claim, job.user(), job.restart_count()) {
+    if !wanted.is_claimed_by(&frontend.ledger(), &claim, job.user(), job.restart_count()) {
         frontend.tell(Event::Forgo { job: job.id(), in_vain: false });
         return None;
     }
@@ -55,7 +56,7 @@ fn being_made(ledger: &Ledger, claim: &Claim) -> String {
 /// The claim of the partition that is ready for this job.
 pub(crate) fn ready_for(ledger: &Ledger, job: impl Job, wanted: &Resolved) -> Option<Claim> {
     let Preparation { claim, ready } = ledger.preparation(job.id())?;
-    let is_for = wanted.is_claimed_by(&claim, job.user(), job.restart_count());
+    let is_for = wanted.is_claimed_by(ledger, &claim, job.user(), job.restart_count());
     (ready.is_some() && is_for).then_some(claim)
 }
 
@@ -66,7 +67,13 @@ pub(crate) fn ready_for(ledger: &Ledger, job: impl Job, wanted: &Resolved) -> Op
 /// * the record of a job array, because the task that begins gets an id of its own
 /// * a job that ends at its first refusal, by `--immediate`
 /// * a user with PrepareMax prepared partitions, or with one that waited in vain a short while ago
-pub(crate) fn is_to_be_prepared(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> bool {
+/// * a job that gets a partition of a pool without a reset
+pub(crate) fn is_to_be_prepared(
+    frontend: &Frontend,
+    job: impl Job,
+    wanted: &Resolved,
+    controller: &ControllerName,
+) -> bool {
     let (is_meant, most) = frontend
         .models(|models| (models.prepares(&wanted.model, job.is_batch()), models.prepare_max(&wanted.model)));
     is_meant
@@ -75,6 +82,21 @@ pub(crate) fn is_to_be_prepared(frontend: &Frontend, job: impl Job, wanted: &Res
         && !job.is_unsplit_array()
         && !job.is_tried_by_backfill()
         && may_prepare(&frontend.ledger(), frontend.now(), job, &wanted.model, most)
+        && is_made_or_reset(frontend, job, wanted, controller)
+}
+
+/// Whether the job has to wait for a create, or for the reset of a partition of a pool.
+fn is_made_or_reset(
+    frontend: &Frontend,
+    job: impl Job,
+    wanted: &Resolved,
+    controller: &ControllerName,
+) -> bool {
+    let (wish, jobs) = (wish(job, wanted), InSlurm::new(frontend, job));
+    let mut ledger = frontend.ledger();
+    let is_pool = ledger.is_pool(&wanted.model);
+    let choice = is_pool.then(|| ledger.choose_in_pool(&wish, controller, job.user(), &jobs));
+    choice.is_none_or(|choice| choice.is_some_and(|choice| choice.needs_reset))
 }
 
 fn may_prepare(ledger: &Ledger, now: Millis, job: impl Job, model: &ModelName, most: u32) -> bool {

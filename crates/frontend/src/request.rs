@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 
-use ledger::Claim;
+use ledger::{Claim, Ledger};
 use vipu_types::{
     Asked, BadValue, Contradiction, GresRequest, GresType, IpuCount, JobOption, Misfit, ModelName, NotASize,
     RequestError, Shape,
@@ -35,9 +35,9 @@ pub(crate) struct Resolved {
 impl Resolved {
     /// Whether this claim was made for the request, in this run of this user's job. The options of a job
     /// cannot change, so its shape is not compared.
-    pub(crate) fn is_claimed_by(&self, claim: &Claim, user: u32, restart: u16) -> bool {
-        let claimed = (claim.user, claim.run.restart, &claim.model, claim.size);
-        claimed == (user, restart, &self.model, self.size)
+    pub(crate) fn is_claimed_by(&self, ledger: &Ledger, claim: &Claim, user: u32, restart: u16) -> bool {
+        let claimed = (claim.user, claim.run.restart, &claim.model);
+        claimed == (user, restart, &self.model) && ledger.serves(claim, self.size)
     }
 }
 

@@ -1,20 +1,17 @@
 //! Answers for IPUs to the questions of Slurm's schedulers. All run under slurmctld's locks: no I/O, no
 //! waiting.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use ledger::{Candidate, Jobs, Ledger, LicenseReservations, Rank, Seconds, Wait, WholeTimes, Wish};
-use vipu_types::ModelName;
+use ledger::{Candidate, Jobs, Ledger, Seconds, Wait, Wish};
 
 use crate::accounting;
 use crate::between_callbacks::{Asked, BetweenCallbacks, OnNodes, Told};
 use crate::frontend::Frontend;
 use crate::hosts;
+use crate::in_slurm::{InSlurm, wish};
 use crate::internal_error;
 use crate::node_choice::{self, Choice};
 use crate::preparing;
-use crate::request::{Refusal, Resolved};
+use crate::request::Resolved;
 use crate::slurm::{Job, JobMut, Question, Test};
 
 /// The answer to a test of a job.
@@ -52,9 +49,17 @@ pub fn before(
     let cabling = |wanted: &Resolved| frontend.models(|models| models.cabling(&wanted.model));
     let of_wanted = |wanted: &Resolved| Choice::of(|| cabling(wanted), wanted, earlier, test);
     let mut choice = wanted.as_ref().ok().and_then(|wanted| wanted.as_ref().and_then(of_wanted));
-    let verdict = match question == Question::When && !job.is_backfill_test() {
-        true => Verdict::Go,
-        false => on_controllers(frontend, job, question, wanted, told, choice.as_mut(), test),
+    let verdict = match wanted {
+        _ if question == Question::When && !job.is_backfill_test() => Verdict::Go,
+        Ok(None) => Verdict::Go,
+        Ok(Some(wanted)) => {
+            accounting::request(frontend, job, &wanted);
+            let asked = AskedTest { question, wanted: &wanted, told };
+            on_controllers(frontend, job, asked, choice.as_mut(), test)
+        }
+        Err(refusal) if question != Question::Ever => wait(frontend, **job, refusal.to_string()),
+        Err(refusal) if refusal.is_for_good() => Verdict::Never,
+        Err(_) => Verdict::Go,
     };
     if let Some(mut choice) = choice {
         match verdict {
@@ -69,46 +74,43 @@ pub fn before(
     verdict
 }
 
+/// A test of a job with IPUs.
+struct AskedTest<'a> {
+    question: Question,
+    wanted: &'a Resolved,
+    /// What backfill was told in the test before.
+    told: Option<Told>,
+}
+
 /// Answers a test from the IPUs of the controllers that the job may use.
 fn on_controllers(
     frontend: &Frontend,
     job: &mut impl JobMut,
-    question: Question,
-    wanted: Result<Option<Resolved>, Refusal>,
-    told: Option<Told>,
+    asked: AskedTest<'_>,
     choice: Option<&mut Choice>,
     test: &mut impl Test,
 ) -> Verdict {
-    let (run_now, test_only) = (question == Question::Start, question == Question::Ever);
-    if let Ok(Some(wanted)) = &wanted {
-        accounting::request(frontend, job, wanted);
-    }
-    match wanted {
-        Ok(None) => Verdict::Go,
-        Err(refusal) if !test_only => wait(frontend, **job, refusal.to_string()),
-        Err(refusal) if refusal.is_for_good() => Verdict::Never,
-        Err(_) => Verdict::Go,
-        // After a no to this question Slurm would hold the job for good, so occupied IPUs do not count.
-        Ok(Some(wanted)) if test_only => {
-            match frontend.models(|models| models.never_together(&wanted, test)) {
-                Some(why) => {
-                    tracing::info!("job {} is refused: {why}", job.id());
-                    frontend.show_reason(job.id(), why);
-                    Verdict::Never
-                }
-                None => Verdict::Go,
+    let AskedTest { question, wanted, told } = asked;
+    // After a no to this question Slurm would hold the job for good, so occupied IPUs do not count.
+    if question == Question::Ever {
+        return match frontend.models(|models| models.never_together(wanted, test)) {
+            Some(why) => {
+                tracing::info!("job {} is refused: {why}", job.id());
+                frontend.show_reason(job.id(), why);
+                Verdict::Never
             }
-        }
-        Ok(Some(wanted)) => match obstacle(frontend, **job, &wanted, question)
-            .or_else(|| hosts::misfit(frontend, &wanted, test.fewest()))
-        {
-            Some(why) => wait(frontend, **job, why),
-            None if !accounting::is_within_limits(frontend, job, &wanted) => Verdict::Wait,
-            None if run_now => start_now(frontend, **job, &wanted, choice, test),
-            // A start on several controllers is found by asking for each.
-            None if choice.is_some() => Verdict::Go,
-            None => asked_by_backfill(frontend, job, &wanted, told, test),
-        },
+            None => Verdict::Go,
+        };
+    }
+    let why = obstacle(frontend, **job, wanted, question)
+        .or_else(|| hosts::misfit(frontend, wanted, test.fewest()));
+    match why {
+        Some(why) => wait(frontend, **job, why),
+        None if !accounting::is_within_limits(frontend, job, wanted) => Verdict::Wait,
+        None if question == Question::Start => start_now(frontend, **job, wanted, choice, test),
+        // A start on several controllers is found by asking for each.
+        None if choice.is_some() => Verdict::Go,
+        None => asked_by_backfill(frontend, job, wanted, told, test),
     }
 }
 
@@ -159,7 +161,7 @@ fn start_now(
                 &wish,
                 &jobs,
             ));
-            if preparing::is_to_be_prepared(frontend, job, wanted) {
+            if preparing::is_to_be_prepared(frontend, job, wanted, &controller) {
                 frontend.on_nodes.leave(job.id(), OnNodes::Prepare(wanted.clone()));
             }
             return Verdict::Go;
@@ -201,9 +203,13 @@ pub(crate) fn reason_now(frontend: &Frontend, job: impl Job) -> Option<String> {
     if let Some(being_made) = preparing::reason(&frontend.ledger(), job) {
         return being_made;
     }
-    let (wish, jobs) = (wish(job, &wanted), InSlurm::new(frontend, job));
-    let verdict = frontend.ledger().why_not_now(&wish, &jobs);
-    verdict.err().map(|why| why.to_string())
+    let jobs = InSlurm::new(frontend, job);
+    let mut ledger = frontend.ledger();
+    let controllers = ledger.controllers_in_line(job.id());
+    let wish = Wish { controllers, ..wish(job, &wanted) };
+    let why = ledger.why_not_now(&wish, &jobs).err()?.to_string();
+    drop(ledger);
+    Some(frontend.models(|models| node_choice::about(models, &wish, why)))
 }
 
 /// The wait of a job that would take its Slurm partition above its limit of IPUs. The job is not in line,
@@ -215,7 +221,7 @@ fn over_share(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<W
     if size.get() > limit {
         return Some(Wait::OverWholeShare { model, slurm_partition, size, limit });
     }
-    let used = frontend.ledger().ipus_of_others(&model, &slurm_partition, job.id());
+    let used = frontend.ledger().ipus_of_others(&model, &slurm_partition, job.id(), job.user());
     let fits = used + u64::from(size.get()) <= u64::from(limit);
     (!fits).then_some(Wait::OverShare { model, slurm_partition, used, limit })
 }
@@ -384,88 +390,4 @@ fn will_run(
 pub(crate) fn wait(frontend: &Frontend, job: impl Job, why: String) -> Verdict {
     frontend.show_reason(job.id(), why);
     Verdict::Wait
-}
-
-pub(crate) fn wish(job: impl Job, wanted: &Resolved) -> Wish {
-    let rank = Rank {
-        in_reservation: job.is_in_reservation(),
-        tier: job.priority_tier(),
-        priority: job.priority(),
-        job: std::cmp::Reverse(job.id()),
-    };
-    Wish {
-        model: wanted.model.clone(),
-        size: wanted.size,
-        rank,
-        duration: ledger::span(job.time_limit()),
-        controllers: None,
-    }
-}
-
-/// Slurm's jobs, under the lock of a callback.
-pub(crate) struct InSlurm<J> {
-    any: J,
-    now: Seconds,
-    patience: i64,
-    license_reservations: Arc<BTreeMap<ModelName, LicenseReservations>>,
-    whole_times: Arc<BTreeMap<ModelName, WholeTimes>>,
-}
-
-impl<J: Job> InSlurm<J> {
-    pub(crate) fn new(frontend: &Frontend, any: J) -> Self {
-        Self {
-            any,
-            now: frontend.outside().unix_time(),
-            patience: frontend.patience(),
-            license_reservations: frontend.license_reservations(),
-            whole_times: frontend.whole_times(),
-        }
-    }
-
-    /// The job with this id, under the lock of the callback.
-    pub(crate) fn job(&self, id: u32) -> Option<J> {
-        self.any.other(id)
-    }
-}
-
-impl<J: Job> Jobs for InSlurm<J> {
-    fn now(&self) -> Seconds {
-        self.now
-    }
-
-    fn end_of(&self, job: u32) -> Option<Seconds> {
-        let job = self.any.other(job)?;
-        if job.is_pending() {
-            // Its partition is ready before it. The job will hold the partition for its time limit, whenever
-            // it starts.
-            return Some(Seconds(self.now.0.saturating_add(job.time_limit())));
-        }
-        (job.is_running() || job.is_suspended()).then(|| Seconds(job.end_time()))
-    }
-
-    fn waits(&self, job: u32) -> bool {
-        let waits = |job: J| job.is_pending() && job.priority() != 0 && !job.is_at_array_limit();
-        self.any.other(job).is_some_and(waits)
-    }
-
-    fn expected(&self, job: u32) -> Option<Seconds> {
-        let job = self.any.other(job).filter(|job| job.is_pending())?;
-        Some(Seconds(job.start_time()))
-    }
-
-    fn patience(&self) -> std::time::Duration {
-        ledger::span(self.patience)
-    }
-
-    fn license_reservations(&self, model: &ModelName) -> LicenseReservations {
-        self.license_reservations.get(model).cloned().unwrap_or_default()
-    }
-
-    fn whole_times(&self, model: &ModelName) -> WholeTimes {
-        self.whole_times.get(model).cloned().unwrap_or_default()
-    }
-
-    fn user_of(&self, job: u32) -> u32 {
-        self.any.other(job).map_or(0, Job::user)
-    }
 }

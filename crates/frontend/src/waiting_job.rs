@@ -2,7 +2,7 @@
 
 use ledger::Claim;
 
-use crate::models::Models;
+use crate::frontend::Frontend;
 use crate::request::Request;
 use crate::slurm::Job;
 
@@ -23,10 +23,10 @@ impl WaitingJob {
     }
 
     /// Whether the job asks for the partition that is claimed for it.
-    pub(crate) fn wants(&self, models: &Models, claim: &Claim) -> bool {
+    pub(crate) fn wants(&self, frontend: &Frontend, claim: &Claim) -> bool {
         // Its options cannot have changed.
         let request = Request { tres: self.tres.clone(), ..Request::default() };
-        let found = models.find(&request).ok().flatten();
-        found.is_some_and(|wanted| wanted.is_claimed_by(claim, self.user, self.restart))
+        let found = frontend.models(|models| models.find(&request).ok().flatten());
+        found.is_some_and(|wanted| wanted.is_claimed_by(&frontend.ledger(), claim, self.user, self.restart))
     }
 }

@@ -3,6 +3,8 @@
 //! There is one family of variables for the file and one for the controller. No document says which family
 //! wins, so a task gets variables of one family only.
 
+use vipu_types::{ControllerName, Grant};
+
 /// The path of a config file.
 pub const CONFIG_PATH: &str = "IPUOF_CONFIG_PATH";
 
@@ -29,3 +31,12 @@ pub const FAMILIES: [&str; 7] = [
     // Some documents have this name for the partition.
     "IPUOF_VIPU_PARTITION_ID",
 ];
+
+/// The variables for a program that asks the controller. The only GCD of a partition is not named.
+pub fn of_api(grant: &Grant, gcd: u32) -> Vec<(&'static str, String)> {
+    let host = grant.controller.as_ref().map(|name| (API_HOST, name.host().to_owned()));
+    let port = grant.controller.as_ref().map(ControllerName::port).map(|port| (API_PORT, port.to_string()));
+    let gcd = (grant.gcds > 1).then(|| (API_GCD_ID, gcd.to_string()));
+    let partition = Some((API_PARTITION_ID, grant.on_controller().to_string()));
+    [host, port, partition, gcd].into_iter().flatten().collect()
+}

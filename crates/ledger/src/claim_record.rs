@@ -16,6 +16,8 @@ pub(crate) struct Record {
     pub(crate) begun: Millis,
     /// The time at which the claim came into its phase.
     pub(crate) since: Millis,
+    /// The time since when the partition was kept for a while. Its run had ended.
+    pub(crate) kept_since: Option<Millis>,
     /// The note that the controller had no room for the partition.
     pub(crate) no_room: Option<NoRoom>,
     /// Whether the partition was up.
@@ -34,12 +36,14 @@ impl Record {
     /// A new claim in its first phase.
     pub(crate) fn new(now: Millis, claim: Claim, phase: Phase) -> Self {
         let was_up = phase == Phase::Running;
+        let kept_since = phase.is_kept().then_some(now);
         let (no_room, health) = (None, PartitionHealth::default());
         Self {
             claim,
             phase,
             begun: now,
             since: now,
+            kept_since,
             no_room,
             was_up,
             was_idle: false,

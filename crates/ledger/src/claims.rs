@@ -92,6 +92,7 @@ impl Claims {
         let stay = Stay::until(now, record, Some(&phase));
         record.was_up |= matches!(phase, Phase::Prepared | Phase::Ready | Phase::Running);
         record.was_idle |= phase.is_idle();
+        record.kept_since = record.kept_since.or_else(|| phase.is_kept().then_some(now));
         (record.phase, record.since) = (phase, now);
         self.tally.add(serial, record);
         self.note_stay(stay);
@@ -135,6 +136,11 @@ impl Claims {
     /// The claims of idle partitions.
     pub(crate) fn idle(&self) -> impl Iterator<Item = (Serial, &Record)> {
         self.tally.idle().filter_map(|serial| Some((serial, self.records.get(&serial)?)))
+    }
+
+    /// The claims of partitions that are kept for a while.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = (Serial, &Record)> {
+        self.tally.all_kept().filter_map(|serial| Some((serial, self.records.get(&serial)?)))
     }
 
     /// Notes that the controller had no room.

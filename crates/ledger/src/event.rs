@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use std::collections::BTreeMap;
+
 use vipu_types::{ControllerName, IpuCount, ModelName, PartitionId, Place, Placement, PodId};
 
 use crate::{Claim, Drain, DrainScope, IdleRules, Millis, PoolBlock, Seconds};
@@ -93,6 +95,8 @@ pub enum Event {
         pod: PodId,
         /// The partitions.
         partitions: Vec<PoolPartition>,
+        /// Those that it should have and has not, with the reasons.
+        missing: BTreeMap<PartitionId, String>,
     },
     /// IPUs that are known to be unusable. The next [`Event::Inventory`] of the Pod is of the same listing, and counts
     /// none of them as faulty.
@@ -179,9 +183,12 @@ pub enum Event {
     },
     /// The journal has the entry that the partition is kept.
     KeepRecorded(PartitionId),
-    /// The partition of a failed run is not kept any longer: its time is over, the job was requeued, or somebody
-    /// frees it. An administrator frees an idle partition, too.
+    /// The partition of a failed run is not kept any longer: its time is over, the job was requeued, or its user
+    /// frees it.
     KeepOver(PartitionId),
+    /// An administrator frees a partition that is kept or idle, or that its pool gives to no job for a while. No process
+    /// of a job is left on it.
+    Freed(PartitionId),
     /// The create call was sent.
     CreateStarted(PartitionId),
     /// The partition is ACTIVE and its IPUoF files are durable.

@@ -13,7 +13,8 @@ use crate::free_times::{AfterPreemption, fewest_for};
 use crate::lifecycle::{AfterRun, Signal};
 use crate::pod::Pod;
 use crate::{
-    Action, AdoptedAs, Claim, DriverAction, HostAction, KeepIdleFor, Ledger, Millis, Phase, ReuseReset, Wish,
+    Action, AdoptedAs, Claim, DriverAction, Gates, HostAction, KeepIdleFor, Ledger, Millis, Phase,
+    ReuseReset, Wish,
 };
 
 impl Record {
@@ -23,6 +24,13 @@ impl Record {
         matches!(self.phase, Phase::Idle { .. })
             && (model, controller, *size, *shape)
                 == (&claim.model, &claim.controller, claim.size, claim.shape)
+    }
+
+    /// Whether the partition is kept after a run of this job of this user, and no gate waits for it. If Slurm has lost
+    /// its state, jobs of other users get the same ids.
+    pub(crate) fn is_left_by(&self, job: u32, user: u32) -> bool {
+        let is_kept = matches!(self.phase, Phase::Kept { .. } | Phase::Keeping { gates: Gates::Open, .. });
+        is_kept && (self.claim.run.job, self.claim.user) == (job, user)
     }
 
     /// Whether this idle partition has to be reset before it is given to this user.
@@ -82,8 +90,9 @@ impl Ledger {
             }));
             return;
         };
-        if record.serves(&claim) || (is_pool && record.phase.is_idle()) {
-            let reset = record.needs_reset_for(claim.user, self.reset_rule(&claim.model));
+        let is_left = is_pool && record.is_left_by(claim.run.job, claim.user);
+        if record.serves(&claim) || (is_pool && record.phase.is_idle()) || is_left {
+            let reset = is_left || record.needs_reset_for(claim.user, self.reset_rule(&claim.model));
             let before = Some(record.claim.run);
             self.take_out(now, serial);
             self.add(now, claim.clone(), phase);
@@ -166,7 +175,7 @@ impl Ledger {
     }
 
     /// Whether the partition of a claim is one of a pool.
-    fn in_pool(&self, claim: &Claim) -> bool {
+    pub(crate) fn in_pool(&self, claim: &Claim) -> bool {
         self.pods.get(&claim.pod()).is_some_and(|pod| pod.is_in_pool(&claim.partition))
     }
 

@@ -119,7 +119,7 @@ impl Ledger {
                     pod.unclaimed.remove(&partition);
                 }
             }
-            Event::Pool { pod, partitions } => self.note_pool(&pod, partitions),
+            Event::Pool { pod, partitions, missing } => self.note_pool(&pod, partitions, missing),
             Event::BrokenIpus { pod, places } => {
                 if let Some(pod) = self.pods.get_mut(&pod) {
                     pod.set_broken(places);
@@ -160,6 +160,10 @@ impl Ledger {
             }
             Event::KeepRecorded(id) => self.answer(now, &id, Signal::KeepRecorded, &mut todo),
             Event::KeepOver(id) => self.answer(now, &id, Signal::KeepOver, &mut todo),
+            Event::Freed(id) => {
+                self.end_put_aside(&id, &mut todo);
+                self.answer(now, &id, Signal::Freed, &mut todo);
+            }
             Event::CreateStarted(id) => self.answer(now, &id, Signal::CreateStarted, &mut todo),
             Event::Up(id) => self.answer(now, &id, Signal::Up, &mut todo),
             Event::CreateFailed { partition: id, reason } => {
@@ -179,6 +183,10 @@ impl Ledger {
             Event::Launched(id) => self.answer(now, &id, Signal::Launched, &mut todo),
             Event::RunVanished(id) => self.answer(now, &id, Signal::RunVanished, &mut todo),
             Event::NodesDone(id) => {
+                let after = self.after_run(&id);
+                self.answer(now, &id, Signal::NodesDone(after), &mut todo);
+            }
+            Event::NodesUnknown(id) if self.is_unused_of_pool(&id) => {
                 let after = self.after_run(&id);
                 self.answer(now, &id, Signal::NodesDone(after), &mut todo);
             }
@@ -316,10 +324,13 @@ impl Ledger {
         }
     }
 
-    /// Ends the keeping of partitions of earlier runs of this claim's job.
+    /// Ends the keeping of partitions of earlier runs of this claim's job. In a pool these are runs that ended in a
+    /// requeue. Of others, processes may be left.
     pub(crate) fn end_keeps(&mut self, now: Millis, claim: &Claim, todo: &mut Vec<Action>) {
-        let is_of_job = |other: &Claim| other.run.job == claim.run.job;
-        let kept = self.claims.all().filter(|(_, it)| it.phase.is_kept() && is_of_job(&it.claim));
+        let is_of_job = |kept: &Claim| kept.run.job == claim.run.job;
+        let was_requeued = |kept: &Claim| kept.run.restart < claim.run.restart;
+        let is_over = |kept: &Claim| is_of_job(kept) && (was_requeued(kept) || !self.in_pool(kept));
+        let kept = self.claims.kept().filter(|(_, it)| is_over(&it.claim));
         let kept: Vec<Serial> = kept.map(|(serial, _)| serial).collect();
         for serial in kept {
             self.signal(now, serial, Signal::KeepOver, todo);

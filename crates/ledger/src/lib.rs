@@ -149,7 +149,7 @@ pub use ledger::Ledger;
 pub use license_reservations::{LicenseReservation, LicenseReservations, Licenses};
 pub use phase::{Awaits, Gates, Making, Phase, Step};
 pub use pod::Contact;
-pub use pool::PoolChoice;
+pub use pool::{PoolChoice, PoolMember, PoolMemberState};
 pub use portions::{Held, Holder, InLine, ModelState, PlacedClaim, PodState};
 pub use preparation::Preparation;
 pub use recorded::{RecordedPartition, RecordedStage};

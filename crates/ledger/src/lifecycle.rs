@@ -32,6 +32,8 @@ pub(crate) enum Signal {
     KeepRecorded,
     /// [`crate::Event::KeepOver`], or the partition is gone, or its job runs again.
     KeepOver,
+    /// [`crate::Event::Freed`]
+    Freed,
     /// [`crate::Event::NodesDone`], [`crate::Event::NodesUnknown`]
     NodesDone(AfterRun),
     /// [`crate::Event::Idle`]
@@ -117,7 +119,9 @@ impl Phase {
             }
             (Phase::Keeping { gates, .. }, Signal::KeepOver | Signal::Ended(_)) => release(claim, *gates),
             (Phase::Kept { .. }, Signal::KeepOver | Signal::Ended(_)) => release(claim, Gates::Open),
-            (Phase::Idle { .. }, Signal::IdleOver | Signal::KeepOver) => remove(claim, Gates::Open),
+            (Phase::Keeping { gates, .. }, Signal::Freed) => remove(claim, *gates),
+            (Phase::Kept { .. } | Phase::Idle { .. }, Signal::Freed) => remove(claim, Gates::Open),
+            (Phase::Idle { .. }, Signal::IdleOver) => remove(claim, Gates::Open),
             (Phase::Releasing { step, gates }, signal) => return step.on(signal, *gates, claim),
             _ => return None,
         };

@@ -3,7 +3,7 @@
 //! Slurm's callbacks wait while the ledger is locked. A copy of everything at once would take too long with
 //! thousands of claims and waiting jobs, so each method copies a bounded part.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 
 use vipu_types::{ModelName, PartitionId, Place, PodId};
@@ -16,7 +16,10 @@ use crate::model::Model;
 use crate::pod::Pod;
 use crate::pod::occupants::Occupant;
 use crate::waiting_line::Plan;
-use crate::{ClaimView, Contact, Layout, Ledger, Millis, ModelFacts, Rank, Seconds, Wait, Wish};
+use crate::{
+    ClaimView, Contact, Layout, Ledger, Millis, ModelFacts, PoolMember, PoolMemberState, Rank, Seconds, Wait,
+    Wish,
+};
 
 /// A model, without its Pods' IPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +47,10 @@ pub struct PodState {
     pub ipus: u32,
     /// The blocks of IPUs that partitions can have.
     pub layout: Layout,
+    /// The partitions of its pool, in the order of the layout. Empty if it has none.
+    pub pool: Vec<PoolMember>,
+    /// The partitions that its pool should have and has not, with the reasons.
+    pub missing: BTreeMap<PartitionId, String>,
     /// IPUs that would be free without the drains.
     pub drained: u32,
     /// The size of the largest partition that fits.
@@ -78,6 +85,13 @@ pub enum Holder {
         /// Its id.
         partition: PartitionId,
         /// Whether it is being removed.
+        leaving: bool,
+    },
+    /// A partition of a pool that no claim has, and that no job can get now.
+    OutOfUse {
+        /// Its id.
+        partition: PartitionId,
+        /// Whether it is being reset.
         leaving: bool,
     },
     /// The claim with this [`ClaimView::serial`], which no listing shows yet. Its places are assumed unless
@@ -147,6 +161,8 @@ impl Ledger {
             contact_since,
             ipus: pod.hardware().ipus,
             layout: pod.layout().clone(),
+            pool: self.pool_members(id),
+            missing: pod.missing_in_pool(),
             drained: pod.drained_and_free(),
             largest_free: pod.free_blocks().largest(),
             trouble: pod.trouble(&id.model),
@@ -161,12 +177,16 @@ impl Ledger {
         let may_be_foreign = |holder| matches!(holder, IpuHolder::Unknown | IpuHolder::Leaving);
         let foreign = pod.listed().iter().filter(|(_, listed)| may_be_foreign(listed.holder));
         let foreign = foreign.filter(|(partition, _)| !self.claims.holds(id, partition));
-        let foreign = foreign.map(|(partition, listed)| Held {
-            by: Holder::Foreign {
-                partition: partition.clone(),
-                leaving: listed.holder == IpuHolder::Leaving,
-            },
-            places: listed.places.clone(),
+        let foreign = foreign.map(|(id, listed)| {
+            let partition = id.clone();
+            let by = match pod.in_pool(id) {
+                Some(it) => {
+                    let leaving = pod.state_without_claim(it) == PoolMemberState::Returning;
+                    Holder::OutOfUse { partition, leaving }
+                }
+                None => Holder::Foreign { partition, leaving: listed.holder == IpuHolder::Leaving },
+            };
+            Held { by, places: listed.places.clone() }
         });
         foreign.chain(unlisted(pod)).collect()
     }

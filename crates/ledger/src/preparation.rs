@@ -53,7 +53,8 @@ impl Ledger {
 
     /// Prepares a partition for a waiting job, one at a time.
     pub(crate) fn prepare(&mut self, now: Millis, claim: Claim, todo: &mut Vec<Action>) {
-        let is_taken = self.claims.holder(&claim.partition).is_some_and(|(_, it)| !it.phase.is_idle());
+        let is_free = |it: &Record| it.phase.is_idle() || it.is_left_by(claim.run.job, claim.user);
+        let is_taken = self.claims.holder(&claim.partition).is_some_and(|(_, it)| !is_free(it));
         if self.claims.live(claim.run.job).is_some() || is_taken {
             return;
         }

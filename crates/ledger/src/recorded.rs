@@ -7,6 +7,8 @@ use crate::{Claim, Seconds};
 pub struct RecordedPartition {
     /// The claim, as far as it is on record.
     pub claim: Claim,
+    /// Whether the partition stays when its run is over, because it is of a pool or shared by all jobs.
+    pub stays: bool,
     /// The time at which its run's batch script was launched.
     pub launched: Option<Seconds>,
     /// The stage that it had reached.

@@ -1,5 +1,7 @@
 //! The questions of a scheduler: whether a job may start, when it could, and which jobs have to end for it.
 
+use std::collections::BTreeSet;
+
 use vipu_types::{ControllerName, ModelName, Place, PodId};
 
 use crate::free_times::{AfterPreemption, FreeTimes};
@@ -54,6 +56,9 @@ impl Ledger {
             && let Some(time) = time_in_the_way(wish, jobs)
         {
             return Err(Wait::WholeTime { model: wish.model.clone(), time });
+        }
+        if let Some(left) = self.left_for(wish, jobs.user_of(wish.job())) {
+            return Ok(left.controller.clone());
         }
         let first = match fits {
             Ok(first) => first,
@@ -139,6 +144,11 @@ impl Ledger {
         start
     }
 
+    /// The controllers about which a job waits in line. None: all of its model, or the job is not in line.
+    pub fn controllers_in_line(&self, job: u32) -> Option<BTreeSet<ControllerName>> {
+        self.line.plan_of(job)?.wish.controllers.clone()
+    }
+
     /// Removes a job from the line, because something other than IPUs keeps it from starting. The jobs behind
     /// it need not wait for it.
     pub fn leave_line(&mut self, job: u32) {
@@ -181,12 +191,13 @@ impl Ledger {
 
     /// The IPUs of a model that the other jobs of a Slurm partition have: runs that have not ended, failed
     /// runs with a kept partition, and waiting jobs with a prepared partition, also while it is being made.
-    pub fn ipus_of_others(&self, model: &ModelName, slurm_partition: &str, job: u32) -> u64 {
-        let own = self.claims.live(job).map(|(_, record)| &record.claim).filter(|claim| {
+    pub fn ipus_of_others(&self, model: &ModelName, slurm_partition: &str, job: u32, user: u32) -> u64 {
+        let live = self.claims.live(job).map(|(_, record)| &record.claim);
+        let own = live.into_iter().chain(self.left_in_pool(model, job, user)).filter(|claim| {
             claim.model == *model && claim.slurm_partition.as_deref() == Some(slurm_partition)
         });
         let all = self.claims.tally().in_slurm_partition(model, slurm_partition);
-        all.saturating_sub(own.map_or(0, |claim| claim.size.get().into()))
+        all.saturating_sub(own.map(|claim| u64::from(claim.size.get())).sum())
     }
 
     /// The Pods of a model whose controllers answer, in the order in which they are tried.

@@ -16,6 +16,8 @@ pub(crate) struct Tally {
     early: BTreeSet<Serial>,
     /// The claims of idle partitions.
     idle: BTreeSet<Serial>,
+    /// The claims of partitions that are kept for a while.
+    kept: BTreeSet<Serial>,
 }
 
 /// The counts of one model.
@@ -38,6 +40,9 @@ impl Tally {
         if record.phase.is_idle() {
             self.idle.insert(serial);
         }
+        if record.phase.is_kept() {
+            self.kept.insert(serial);
+        }
         self.change(record, u64::saturating_add);
     }
 
@@ -45,6 +50,7 @@ impl Tally {
     pub(crate) fn remove(&mut self, serial: Serial, record: &Record) {
         self.early.remove(&serial);
         self.idle.remove(&serial);
+        self.kept.remove(&serial);
         self.change(record, u64::saturating_sub);
     }
 
@@ -74,6 +80,11 @@ impl Tally {
     /// The claims of idle partitions, the oldest first.
     pub(crate) fn idle(&self) -> impl Iterator<Item = Serial> {
         self.idle.iter().copied()
+    }
+
+    /// The claims of partitions that are kept for a while, the oldest first.
+    pub(crate) fn all_kept(&self) -> impl Iterator<Item = Serial> {
+        self.kept.iter().copied()
     }
 
     /// The number of claims of a user and a model whose jobs have no nodes yet.

@@ -167,6 +167,11 @@ impl WaitingLine {
         plan.map(|plan| plan.behind = behind).is_some()
     }
 
+    /// The plan of a job in line.
+    pub(crate) fn plan_of(&self, job: u32) -> Option<&Plan> {
+        self.by_job.get(&job)
+    }
+
     /// The job that has to start before this one, as of the last look that told one.
     pub(crate) fn behind(&self, job: u32) -> Option<u32> {
         self.by_job.get(&job)?.behind

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use ipuof::file_name;
-use ipuof::variables::{API_GCD_ID, API_HOST, API_PARTITION_ID, API_PORT, CONFIG_PATH, FAMILIES};
-use vipu_types::{ControllerName, Delivery, Grant};
+use ipuof::variables::{API_GCD_ID, API_HOST, API_PARTITION_ID, API_PORT, CONFIG_PATH, FAMILIES, of_api};
+use vipu_types::{Delivery, Grant};
 
 use crate::arguments::{Arguments, BadArguments};
 use crate::without;
@@ -115,20 +115,11 @@ impl Target {
                 arguments.directory.clone().map(|directory| GcdAccess::File(directory.join(name)))
             }
             (_, Some(wrong)) => Err(wrong.clone()),
-            (Delivery::Api, None) => Ok(GcdAccess::Api(api(&grant, gcd))),
+            (Delivery::Api, None) => Ok(GcdAccess::Api(of_api(&grant, gcd))),
             (Delivery::Node, None) => Ok(GcdAccess::Fetched(name)),
         };
         Self { gcd, access, grant }
     }
-}
-
-/// The variables for a program that asks the controller. The only GCD of a partition is not named.
-fn api(grant: &Grant, gcd: u32) -> Vec<(&'static str, String)> {
-    let host = grant.controller.as_ref().map(|name| (API_HOST, name.host().to_owned()));
-    let port = grant.controller.as_ref().map(ControllerName::port).map(|port| (API_PORT, port.to_string()));
-    let gcd = (grant.gcds > 1).then(|| (API_GCD_ID, gcd.to_string()));
-    let partition = Some((API_PARTITION_ID, grant.on_controller().to_string()));
-    [host, port, partition, gcd].into_iter().flatten().collect()
 }
 
 #[cfg(test)]

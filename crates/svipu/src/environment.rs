@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use ipuof::file_name;
-use ipuof::variables::{CONFIG_PATH, FAMILIES};
+use ipuof::variables::{CONFIG_PATH, FAMILIES, of_api};
 use nix::fcntl::OFlag;
 use vipu_status::{Partition, State};
 use vipu_types::{Delivery, Grant, IpuCount, ModelName, PartitionId};
@@ -25,13 +25,22 @@ pub(crate) fn show(view: &View<'_>, job: Option<&str>, gcd: u32) -> Result<Strin
     let partition = partition(view, job)?;
     let name = names::job(partition.job.as_ref());
     let refused = |why: String| Failure::NoIpus { job: name.clone(), why };
+    let mut grant = grant(partition)
+        .ok_or_else(|| refused("has a partition with facts that no partition can have".to_owned()))?;
+    let no_gcd = |gcds: u32| refused(format!("has no GCD {gcd}: its last one is GCD {}", gcds - 1));
+    let model = view.all.models.iter().find(|model| model.name == partition.model);
+    if let Some(shared) = model.and_then(|model| model.shared_partition.as_deref()) {
+        (grant.delivery, grant.shared) = (Delivery::Api, PartitionId::new(shared).ok());
+        if gcd >= grant.gcds {
+            return Err(no_gcd(grant.gcds));
+        }
+        return page(view, with_grant(of_api(&grant, gcd), &grant, gcd));
+    }
     let directory = find::ipuof_dir(view.surroundings).ok_or_else(|| {
         refused(
             "has no IPUoF file that svipu can find: plugstack.conf on this host has no ipuof_dir=".to_owned(),
         )
     })?;
-    let mut grant = grant(partition)
-        .ok_or_else(|| refused("has a partition with facts that no partition can have".to_owned()))?;
     grant.gcds = gcds(&directory, &grant.partition).ok_or_else(|| {
         refused(match partition.state {
             State::Creating => "does not run yet: its partition is being created".to_owned(),
@@ -39,14 +48,25 @@ pub(crate) fn show(view: &View<'_>, job: Option<&str>, gcd: u32) -> Result<Strin
         })
     })?;
     if gcd >= grant.gcds {
-        return Err(refused(format!("has no GCD {gcd}: its last one is GCD {}", grant.gcds - 1)));
+        return Err(no_gcd(grant.gcds));
     }
     let file = directory.join(file_name(&grant.partition, gcd, grant.gcds));
     check(&file).map_err(|why| Failure::Unreadable(file.clone(), why))?;
+    page(view, with_grant(vec![(CONFIG_PATH, file.display().to_string())], &grant, gcd))
+}
+
+/// The variables with those that tell a script of the grant.
+fn with_grant(
+    variables: Vec<(&'static str, String)>,
+    grant: &Grant,
+    gcd: u32,
+) -> Vec<(&'static str, String)> {
     let [own_gcd, ..] = Grant::NAMES_IN_TASK;
-    let mut variables = vec![(CONFIG_PATH, file.display().to_string())];
-    variables.extend(grant.named());
-    variables.push((own_gcd, gcd.to_string()));
+    variables.into_iter().chain(grant.named()).chain([(own_gcd, gcd.to_string())]).collect()
+}
+
+/// Commands for a shell, or an object with the variables as JSON.
+fn page(view: &View<'_>, variables: Vec<(&'static str, String)>) -> Result<String, Failure> {
     if view.common.json {
         let object: serde_json::Map<_, _> =
             variables.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
@@ -155,7 +175,7 @@ fn check(file: &Path) -> Result<(), String> {
 
 /// Commands for a shell. Variables that lead a program to other IPUs are removed.
 fn commands(view: &View<'_>, variables: &[(&str, String)]) -> String {
-    let others = FAMILIES.iter().filter(|name| **name != CONFIG_PATH);
+    let others = FAMILIES.iter().filter(|name| variables.iter().all(|(own, _)| own != *name));
     let set: Vec<_> =
         others.copied().filter(|name| view.surroundings.variables.contains_key(*name)).collect();
     let mut text =

@@ -98,7 +98,7 @@ fn answer<'a>(view: &'a View<'_>, model: &'a Model, pod: &'a Pod, place: Place) 
         r#use: kind.name().0,
         partition,
         foreign: other
-            .filter(|other| other.because == OtherUse::Foreign)
+            .filter(|other| matches!(other.because, OtherUse::Foreign | OtherUse::OutOfUse))
             .and_then(|other| other.partition.as_deref()),
         planned: view.all.line.iter().filter(is_planned).collect(),
         drains,

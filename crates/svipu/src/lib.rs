@@ -35,6 +35,7 @@ mod page;
 mod partition;
 mod partition_list;
 mod plan;
+mod pool_lines;
 mod reservations;
 mod safe;
 mod selection;

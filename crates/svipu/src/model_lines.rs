@@ -7,6 +7,7 @@ use vipu_status::{Contact, Limits, Model, Partition, Pod, State, WaitingJob};
 use crate::bar;
 use crate::drains;
 use crate::page::{Page, Tone};
+use crate::pool_lines;
 use crate::reservations;
 use crate::times;
 use crate::uses::Use;
@@ -25,11 +26,16 @@ const MOST_LIMITS: usize = 12;
 pub(crate) fn add(page: &mut Page, view: &View<'_>, model: &Model) {
     page.line("");
     let total: u64 = model.pods.iter().map(|pod| u64::from(pod.ipus.total)).sum();
+    let mode = match &*model.mode {
+        "" | "partition" => String::new(),
+        mode => format!(", Mode={}", crate::safe::cut(mode, 20)),
+    };
     page.toned(&[
         (Tone::Bold, &crate::safe::cut(&model.name, 40)),
-        (Tone::Plain, &format!(": {total} IPUs")),
+        (Tone::Plain, &format!(": {total} IPUs{mode}")),
     ]);
     capacity(page, model);
+    whole_times(page, view, model);
     model.pods.iter().for_each(|pod| controller(page, view, model, pod));
     if let Some(trouble) = &model.trouble {
         page.toned(&[(Tone::Red, &format!("  trouble: {trouble}"))]);
@@ -76,6 +82,14 @@ fn fitting(largest: u32) -> String {
     }
 }
 
+/// Adds the next time in which only the largest jobs run.
+fn whole_times(page: &mut Page, view: &View<'_>, model: &Model) {
+    let Some(whole) = &model.whole_times else { return };
+    let Some(next) = whole.times.iter().find(|time| time.until > view.surroundings.now) else { return };
+    let (from, until) = (view.time(next.from), view.time(next.until));
+    page.line(&format!("  only jobs of {} IPUs from {from} to {until} (WholeTimes)", whole.ipus));
+}
+
 fn controller(page: &mut Page, view: &View<'_>, model: &Model, pod: &Pod) {
     let since = |since: &i64| {
         let ago = view.surroundings.now.saturating_sub(*since);
@@ -97,6 +111,10 @@ fn controller(page: &mut Page, view: &View<'_>, model: &Model, pod: &Pod) {
     if let (Contact::Reached { .. }, Some(trouble)) = (&pod.contact, &pod.trouble) {
         page.toned(&[(Tone::Red, &format!("    trouble: {trouble}"))]);
     }
+    if !pod.nodes.is_empty() {
+        page.line(&format!("    nodes: {}", crate::safe::cut(&pod.nodes, 100)));
+    }
+    pool_lines::add(page, pod);
     let drains = drains::words(view, model, pod);
     drains.iter().take(MOST_DRAINS).for_each(|drain| page.toned(&[(Tone::Yellow, &format!("    {drain}"))]));
     if drains.len() > MOST_DRAINS {

@@ -12,6 +12,7 @@ pub(crate) enum Use {
     Kept,
     Leaving,
     Foreign,
+    OutOfUse,
     Faulty,
     Suspected,
     Drained,
@@ -20,12 +21,13 @@ pub(crate) enum Use {
 }
 
 impl Use {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Used,
         Self::Prepared,
         Self::Kept,
         Self::Leaving,
         Self::Foreign,
+        Self::OutOfUse,
         Self::Faulty,
         Self::Suspected,
         Self::Drained,
@@ -41,6 +43,7 @@ impl Use {
             Self::Kept => ("kept", '='),
             Self::Leaving => ("leaving", '-'),
             Self::Foreign => ("foreign", '#'),
+            Self::OutOfUse => ("out of use", '~'),
             Self::Faulty => ("faulty", '!'),
             Self::Suspected => ("suspected", '?'),
             Self::Drained => ("drained", '/'),
@@ -65,7 +68,7 @@ impl Use {
             Self::Kept => Tone::Yellow,
             Self::Leaving => Tone::Blue,
             Self::Foreign => Tone::Magenta,
-            Self::Faulty => Tone::Red,
+            Self::OutOfUse | Self::Faulty => Tone::Red,
             Self::Suspected => Tone::Alarm,
             Self::Drained => Tone::Plain,
             Self::Idle | Self::Free => Tone::Dim,
@@ -80,6 +83,7 @@ impl Use {
             Self::Kept => ipus.kept,
             Self::Leaving => ipus.leaving,
             Self::Foreign => ipus.foreign,
+            Self::OutOfUse => ipus.out_of_use,
             Self::Faulty => ipus.faulty,
             Self::Suspected => ipus.suspected,
             Self::Drained => ipus.drained,
@@ -103,6 +107,7 @@ impl Use {
     pub(crate) const fn of_other(other: OtherUse) -> Self {
         match other {
             OtherUse::Foreign => Self::Foreign,
+            OtherUse::OutOfUse => Self::OutOfUse,
             OtherUse::Faulty => Self::Faulty,
             OtherUse::Suspected => Self::Suspected,
         }

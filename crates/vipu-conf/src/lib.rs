@@ -6,6 +6,7 @@
 //! only [`layer_of`], and svipu only [`admin_socket_of`].
 #![forbid(unsafe_code)]
 
+mod against_nodes;
 mod choice;
 mod error;
 mod files;
@@ -20,6 +21,7 @@ mod settings;
 mod syntax;
 mod value;
 
+pub use against_nodes::{TypesOfNodes, against_nodes};
 pub use choice::{
     Accounting, AuditLevel, AuditTo, KeepIdleFor, Layer, Mode, OnPartitionError, Placement, Prepare,
     ReuseReset, SizePolicy,

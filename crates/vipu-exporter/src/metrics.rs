@@ -134,6 +134,10 @@ fn controllers(to: &mut Families<'_>, numbers: &Numbers) -> fmt::Result {
         it.ipus.iter().map(move |(name, count)| (with(&labels, "use", name), *count))
     });
     to.gauge("vipu_ipus", "The IPUs by use. The uses add up to all IPUs.", None, ipus)?;
+    let pools = each_controller(numbers).flat_map(|(labels, it)| {
+        it.pool.iter().map(move |(state, count)| (with(&labels, "state", state), *count))
+    });
+    to.gauge("vipu_pool_partitions", "The partitions of the pool by state.", None, pools)?;
     let up = each_controller(numbers).map(|(labels, it)| (labels, u64::from(it.up)));
     to.gauge("vipu_controller_up", "Whether the controller answers.", None, up)?;
     let usual = each_controller(numbers).filter_map(|(labels, it)| Some((labels, it.usual_create?)));

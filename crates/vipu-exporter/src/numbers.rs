@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use vipu_status::{
-    Contact, ControllerCounters, Counters, Histogram, Ipus, Model, Pod, State, Status, WaitingJob, Writer,
+    Contact, ControllerCounters, Counters, Histogram, Ipus, Model, Pod, PoolState, State, Status, WaitingJob,
+    Writer,
 };
 
 use crate::label::label;
@@ -77,6 +78,8 @@ pub(crate) struct InState {
 pub(crate) struct ControllerNumbers {
     pub(crate) up: bool,
     pub(crate) ipus: BTreeMap<&'static str, u64>,
+    /// The partitions of its pool by state. Empty if it has none.
+    pub(crate) pool: BTreeMap<&'static str, u64>,
     pub(crate) usual_create: Option<f64>,
     pub(crate) counters: ControllerCounters,
 }
@@ -149,16 +152,27 @@ impl ControllerNumbers {
         Self {
             up: matches!(pod.contact, Contact::Reached { .. }),
             ipus: uses(&pod.ipus).into(),
+            pool: pool(pod),
             usual_create: pod.usual_create,
             counters: ControllerCounters { failures, ..pod.counters },
         }
     }
 }
 
+/// The partitions of a pool by state. Each state is there, so that its series never ends.
+fn pool(pod: &Pod) -> BTreeMap<&'static str, u64> {
+    if pod.pool.is_empty() && pod.missing.is_empty() {
+        return BTreeMap::new();
+    }
+    let count = |state| pod.pool.iter().filter(|it| it.state == state).count() as u64;
+    let states = PoolState::ALL.into_iter().map(|state| (state.name(), count(state)));
+    states.chain([("missing", pod.missing.len() as u64)]).collect()
+}
+
 /// The IPUs by use.
-fn uses(ipus: &Ipus) -> [(&'static str, u64); 9] {
-    let Ipus { total: _, idle: _, free, drained, used, prepared, kept, leaving, foreign, faulty, suspected } =
-        *ipus;
+fn uses(ipus: &Ipus) -> [(&'static str, u64); 10] {
+    let Ipus { total: _, idle: _, free, drained, used, prepared, kept, leaving, .. } = *ipus;
+    let Ipus { foreign, out_of_use, faulty, suspected, .. } = *ipus;
     [
         ("free", free),
         ("drained", drained),
@@ -167,6 +181,7 @@ fn uses(ipus: &Ipus) -> [(&'static str, u64); 9] {
         ("kept", kept),
         ("leaving", leaving),
         ("foreign", foreign),
+        ("out_of_use", out_of_use),
         ("faulty", faulty),
         ("suspected", suspected),
     ]

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use insta::assert_snapshot;
 use vipu_status::{
     Bucket, ConfFile, Contact, ControllerCounters, Counters, Drain, Histogram, Ipus, Job, Journal, Limits,
-    Model, OtherIpus, OtherUse, Partition, Place, Pod, Rank, SCHEMA, State, Status, WaitingJob, Writer,
+    Model, OtherIpus, OtherUse, Partition, Place, Pod, PoolBlock, Rank, SCHEMA, State, Status, WaitingJob,
+    Writer,
 };
 
 use crate::metrics::{self, Format};
@@ -81,6 +82,8 @@ fn pod16() -> Model {
         others: vec![other(OtherUse::Foreign, places(8, 2)), other(OtherUse::Faulty, places(15, 1))],
         usual_create: Some(2.25),
         counters,
+        pool: vec![PoolBlock { partition: "secret".into(), size: 4, ..PoolBlock::default() }],
+        missing: BTreeMap::from([("secret".into(), "there is none of this name".into())]),
         ..Pod::default()
     };
     let lost = Contact::Lost { since: NOW - 50, reason: "connection refused".into() };

@@ -31,7 +31,7 @@ pub use job::Job;
 pub use model::{ConfFile, License, LicenseReservation, Limits, Minute, Model, Share, WholeTime, WholeTimes};
 pub use own_jobs::{OwnJobs, OwnPartition, OwnWaitingJob};
 pub use partition::{Partition, State};
-pub use pod::{Contact, Ipus, OtherIpus, OtherUse, Place, Pod, PoolBlock};
+pub use pod::{Contact, Ipus, OtherIpus, OtherUse, Place, Pod, PoolBlock, PoolState};
 pub use waiting_job::{Rank, WaitingJob};
 
 use serde::{Deserialize, Serialize};

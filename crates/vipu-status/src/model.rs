@@ -12,6 +12,12 @@ use crate::Pod;
 pub struct Model {
     /// The GRES type, as `pod64` in `--gres=vipu:pod64:16`.
     pub name: String,
+    /// The way in which its jobs get their IPUs (Mode). Empty in older documents.
+    #[serde(default)]
+    pub mode: String,
+    /// The partition that all its jobs share (SharedPartition). None if each job has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_partition: Option<String>,
     /// The Pods, in the order in which they are tried.
     pub pods: Vec<Pod>,
     /// The reason why no job can start on it now, whatever its size.

@@ -1,5 +1,7 @@
 //! The IPUs of one controller.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::ControllerCounters;
@@ -27,6 +29,9 @@ pub struct Pod {
     /// The partitions of its pool, in the order in which their IPUs are numbered. Empty if its model has no pool.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pool: Vec<PoolBlock>,
+    /// The partitions that its pool should have and has not, with the reasons.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub missing: BTreeMap<String, String>,
     /// IPUs that no partition of this cluster's jobs has, and that are not free.
     pub others: Vec<OtherIpus>,
     /// The usual time from a create to a ready partition, in seconds. None before the first one.
@@ -37,14 +42,55 @@ pub struct Pod {
     pub counters: ControllerCounters,
 }
 
-/// The IPUs of one partition of a pool.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// One partition of a pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PoolBlock {
-    /// Their number.
+    /// Its id. Empty in older documents.
+    #[serde(default)]
+    pub partition: String,
+    /// The number of its IPUs.
     pub size: u32,
     /// Whether a job may have asked for fewer.
     pub reconfigurable: bool,
+    /// Its state.
+    #[serde(default)]
+    pub state: PoolState,
+    /// The reason why it is out of use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// The state of a partition of a pool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum PoolState {
+    /// It waits for a job.
+    #[default]
+    Free,
+    /// A job has it, or is about to get it.
+    Used,
+    /// It is being given back after a job, or being reset.
+    Returning,
+    /// No job gets it.
+    OutOfUse,
+}
+
+impl PoolState {
+    /// All states.
+    pub const ALL: [Self; 4] = [Self::Free, Self::Used, Self::Returning, Self::OutOfUse];
+
+    /// The name in the document.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Free => "free",
+            Self::Used => "used",
+            Self::Returning => "returning",
+            Self::OutOfUse => "out_of_use",
+        }
+    }
 }
 
 /// The controller's answer to the last question.
@@ -93,6 +139,9 @@ pub struct Ipus {
     pub leaving: u32,
     /// IPUs of partitions that are not of this cluster's jobs.
     pub foreign: u32,
+    /// IPUs of partitions of the pool that no job can get now.
+    #[serde(default)]
+    pub out_of_use: u32,
     /// IPUs that the controller says no partition can use.
     pub faulty: u32,
     /// IPUs that no partition gets, because the controller refused without an apparent reason.
@@ -115,9 +164,9 @@ pub struct Place {
 pub struct OtherIpus {
     /// The reason why they are not free.
     pub because: OtherUse,
-    /// The partition of `foreign` IPUs.
+    /// The partition of `foreign` and `out_of_use` IPUs.
     pub partition: Option<String>,
-    /// Whether that partition is being removed, so that its IPUs will soon be free.
+    /// Whether that partition is being removed or reset, so that its IPUs will soon be free.
     #[serde(default)]
     pub leaving: bool,
     /// Their places. The places of faulty IPUs are assumed, because controllers give only their number.
@@ -131,6 +180,8 @@ pub struct OtherIpus {
 pub enum OtherUse {
     /// A partition that is not of this cluster's jobs.
     Foreign,
+    /// A partition of the pool that no job can get now.
+    OutOfUse,
     /// The controller says that no partition can use them.
     Faulty,
     /// The controller refused without an apparent reason.

@@ -37,7 +37,7 @@ pub use gres_type::GresType;
 pub use host_map::{HostAgent, HostIpus, HostMap};
 pub use names::{BadName, ModelName, PartitionId};
 pub use node_gres::{
-    Offered, OfferedModels, bad_element, consumable, consumable_element, ipu_elements, offered,
+    Offered, OfferedModels, bad_element, consumable, consumable_element, gres_types, ipu_elements, offered,
     with_no_consume,
 };
 pub use options::{Asked, BadValue, Contradiction, Help, JobOption};

@@ -79,6 +79,11 @@ pub fn ipu_elements(gres: &str) -> impl Iterator<Item = &str> {
     gres.split(',').filter_map(|element| element.trim().strip_prefix("vipu:"))
 }
 
+/// The types of a node's `Gres=` that offer IPUs. Elements that offer nothing are left out.
+pub fn gres_types(gres: &str) -> BTreeSet<GresType> {
+    ipu_elements(gres).filter_map(|element| Some(offered(element).ok()?.0)).collect()
+}
+
 /// Reads an element without its `vipu:`, for example `pod64:no_consume:64` or `16:no_consume:4`.
 ///
 /// # Errors

@@ -3,5 +3,6 @@
 mod host;
 mod numeric;
 mod pool;
+mod pool_of_forgotten_job;
 mod shared;
 mod whole;

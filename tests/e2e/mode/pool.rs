@@ -27,7 +27,7 @@ pub(super) fn administrator_makes(cluster: &Cluster, partitions: &[(&str, u32)])
 }
 
 /// Waits until slurmctld knows a pool of this many IPUs.
-fn knows(cluster: &Cluster, ipus: u32) -> Result<()> {
+pub(super) fn knows(cluster: &Cluster, ipus: u32) -> Result<()> {
     wait_until(&format!("a pool of {ipus} IPUs"), LIMIT, || {
         let text = std::fs::read(cluster.layout().state().join(file_names::WHOLE))?;
         let models = Status::parse(&text)?.models;
@@ -45,7 +45,7 @@ fn partition_of(cluster: &Cluster, account: &Account, ipus: u32) -> Result<Strin
 }
 
 /// Ends the pool: no more pool in the configuration, and the administrator removes these partitions.
-fn ends(cluster: &Cluster, partitions: &[&str]) -> Result<()> {
+pub(super) fn ends(cluster: &Cluster, partitions: &[&str]) -> Result<()> {
     given_up(cluster, &[], partitions)
 }
 
@@ -145,6 +145,20 @@ fn mode_pool_gives_another_partition_if_one_cannot_be_reset() -> Result<()> {
         cluster.scontrol(&["update", &format!("JobId={job}"), "StartTime=now"])?;
         ended(cluster, job, "COMPLETED")?;
         ensure!(partition_of(cluster, &account, 32)? == "slurm_pod64_32_2");
+        ends(cluster, &["slurm_pod64_32_1", "slurm_pod64_32_2"])
+    })
+}
+
+/// An srun cannot go back into the line once it has its nodes, so the reset comes before.
+#[test]
+fn mode_pool_gives_srun_another_partition_if_one_cannot_be_reset() -> Result<()> {
+    let errors = ["no job gets partition", "cannot be given to a job"];
+    errors.into_iter().fold(with_pool("32x2"), Settings::expect_log).run(|cluster| {
+        knows(cluster, 64)?;
+        cluster.mock().inject(Fault::new(Effect::ResetError { text: "link broken".into() }).times(1))?;
+        let srun = ["--gres=vipu:pod64:32", "sh", "-c", "echo $SLURM_VIPU_PARTITION"];
+        let ended = cluster.command("srun").args(&srun).start()?.success(LIMIT)?;
+        ensure!(ended.stdout.trim() == "slurm_pod64_32_2", "{ended:?}");
         ends(cluster, &["slurm_pod64_32_1", "slurm_pod64_32_2"])
     })
 }

@@ -3,6 +3,6 @@
 mod doctor;
 mod status_cost;
 mod status_document;
-mod steering;
+pub(crate) mod steering;
 mod svipu;
 mod when;

@@ -23,7 +23,7 @@ fn svipu(cluster: &Cluster, account: &Account, args: &[&str]) -> Result<Output> 
     cluster.command(&program.to_string_lossy()).account(account).args(args).output()
 }
 
-fn steer(cluster: &Cluster, args: &[&str]) -> Result<String> {
+pub(crate) fn steer(cluster: &Cluster, args: &[&str]) -> Result<String> {
     let Output { code, stdout, stderr, .. } = svipu(cluster, &Account::root()?, args)?;
     ensure!(code == 0, "svipu {args:?} ended with {code}: {stdout}{stderr}");
     Ok(stdout)

@@ -74,7 +74,7 @@ impl LiveRecord {
             (Stage::GivenUp, None) => RecordedStage::GivenUp,
             (Stage::Creating | Stage::Created, None) => RecordedStage::Wanted,
         };
-        RecordedPartition { claim: self.claim.clone(), launched: self.launched, stage }
+        RecordedPartition { claim: self.claim.clone(), stays: self.stays, launched: self.launched, stage }
     }
 }
 

@@ -12,6 +12,9 @@ use crate::pauses::poll_pause;
 use crate::pod_in_use::PodInUse;
 use crate::{Controller, CreateRequest, Listing, PartitionState};
 
+/// The reason why no job gets a partition of the administrator that the controller does not list.
+const ABSENT: &str = "there is none of this name";
+
 /// Logs the partitions of the pool that no job can get. Returns those that are to be made.
 pub(super) fn missing<C>(id: &PodId, pod: &PodInUse<C>, listing: &Listing) -> Vec<(PartitionId, IpuCount)> {
     let Some(pool) = &pod.settings.pool else { return Vec::new() };
@@ -19,9 +22,20 @@ pub(super) fn missing<C>(id: &PodId, pod: &PodInUse<C>, listing: &Listing) -> Ve
     let is_listed = |id: &PartitionId| listed.contains(id);
     let mut unusable: BTreeMap<_, _> = unusable(pod, listing).collect();
     let absent = pool.named().filter(|name| !is_listed(name));
-    unusable.extend(absent.map(|name| (name.clone(), "there is none of this name".to_owned())));
+    unusable.extend(absent.map(|name| (name.clone(), ABSENT.to_owned())));
     tell(id, &pod.observed.pool, unusable);
     pool.made().filter(|(id, _)| !is_listed(id)).collect()
+}
+
+/// The partitions of the pool that the controller does not have, with the reasons.
+pub(super) fn absent<C>(pod: &PodInUse<C>, listing: &Listing) -> BTreeMap<PartitionId, String> {
+    let Some(pool) = &pod.settings.pool else { return BTreeMap::new() };
+    let listed: HashSet<_> = listing.partitions.iter().map(|seen| &seen.partition).collect();
+    let named = pool.named().map(|name| (name.clone(), ABSENT.to_owned()));
+    let unmade = pod.observed.pool.unmade.borrow();
+    let why = |id: &PartitionId| unmade.get(id).cloned().unwrap_or_else(|| "it is being made".to_owned());
+    let made = pool.made().map(|(id, _)| (id.clone(), why(&id)));
+    named.chain(made).filter(|(id, _)| !listed.contains(id)).collect()
 }
 
 /// Makes partitions of the pool, one after the other, while the configuration `is_in_force`. After a failure those of

@@ -21,16 +21,18 @@ pub(super) fn look(list: &mut WatchList<(Claim, Seconds)>, frontend: &Frontend, 
         return;
     }
     let jobs: Vec<u32> = due.iter().map(|(claim, _)| claim.run.job).collect();
-    let ended = slurm.look_at(&jobs, |job| job.has_ended());
+    let unended = slurm.look_at(&jobs, |job| (!job.has_ended()).then(|| job.restart_count()));
     let now = frontend.outside().unix_time();
-    for ((claim, until), has_ended) in due.into_iter().zip(ended) {
-        // Slurm forgets a job that ended long ago.
-        let why = match has_ended.unwrap_or(true) {
-            false => "its job was requeued",
-            true if until <= now => "its time is over (--ipu-keep)",
-            true => continue,
+    for ((claim, until), restarts) in due.into_iter().zip(unended) {
+        // Slurm forgets a job that ended long ago. It also forgets a run on a partition of a pool that it has not saved.
+        let is_pool = frontend.ledger().is_pool(&claim.model);
+        let is_later = |restarts: u16| restarts > claim.run.restart || !is_pool;
+        let why = match restarts.flatten().is_some_and(is_later) {
+            true => "its job was requeued",
+            false if until <= now => "its time is over",
+            false => continue,
         };
-        info!("{}: partition {}, which was kept, is removed: {why}", claim.run, claim.partition);
+        info!("{}: partition {} is kept no longer: {why}", claim.run, claim.partition);
         frontend.tell(Event::KeepOver(claim.partition));
     }
 }

@@ -26,15 +26,13 @@ pub(super) fn look(list: &mut WatchList<Claim>, frontend: &Frontend, slurm: &mut
     let waiting = slurm.look_at(&jobs, |job| WaitingJob::of(job));
     for (claim, waiting) in due.into_iter().zip(waiting) {
         let (why, in_vain) = match waiting.flatten() {
-            Some(waiting) if !frontend.models(|models| waiting.wants(models, &claim)) => {
-                ("it asks for something else", false)
-            }
+            Some(waiting) if !waiting.wants(frontend, &claim) => ("it asks for something else", false),
             Some(_) if is_late(frontend, &claim) => ("it has not started in time (PrepareWait)", true),
             Some(_) => continue,
             None => ("it does not wait any more", false),
         };
         if is_open(&claim) {
-            info!("{}: partition {}, which was prepared, is removed: {why}", claim.run, claim.partition);
+            info!("{}: partition {} is prepared no longer: {why}", claim.run, claim.partition);
             frontend.tell(Event::Forgo { job: claim.run.job, in_vain });
         }
     }

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use ledger::{Contact, Held, Holder, Layout, LicenseReservations, ModelState, PodState};
+use ledger::{Contact, Held, Holder, LicenseReservations, ModelState, PodState, PoolMember, PoolMemberState};
+use vipu_conf::Mode;
 use vipu_status::{
     ConfFile, Ipus, License, LicenseReservation, Limits, Model, OtherIpus, OtherUse, Partition, Pod,
-    PoolBlock, Share, State, WholeTime, WholeTimes,
+    PoolBlock, PoolState, Share, State, WholeTime, WholeTimes,
 };
 use vipu_types::{ModelName, Placement};
 
@@ -28,6 +29,10 @@ pub(super) fn model(
     let domain_size = domain_size(&state);
     Model {
         name: facts.model.to_string(),
+        shared_partition: frontend
+            .models(|models| models.shared_partition(&facts.model))
+            .map(|id| id.to_string()),
+        mode: frontend.models(|models| models.mode(&facts.model)).map_or("", Mode::name).to_owned(),
         trouble: state.trouble.map(|trouble| trouble.to_string()),
         largest_now: state.largest_now,
         domain_size,
@@ -120,18 +125,23 @@ fn pod(
         trouble: state.trouble.map(|trouble| trouble.to_string()),
         ipus,
         largest_free: state.largest_free,
-        pool: pool(&state.layout),
+        missing: state.missing.into_iter().map(|(id, why)| (id.to_string(), why)).collect(),
+        pool: state.pool.into_iter().map(pool_block).collect(),
         others,
         usual_create,
         ..Pod::default()
     }
 }
 
-fn pool(layout: &Layout) -> Vec<PoolBlock> {
-    let Layout::Pool(blocks) = layout else { return Vec::new() };
-    let block =
-        |it: &ledger::PoolBlock| PoolBlock { size: it.size.get(), reconfigurable: it.is_reconfigurable };
-    blocks.iter().map(block).collect()
+fn pool_block(PoolMember { partition, block, state }: PoolMember) -> PoolBlock {
+    let (state, reason) = match state {
+        PoolMemberState::Free => (PoolState::Free, None),
+        PoolMemberState::Used => (PoolState::Used, None),
+        PoolMemberState::Returning => (PoolState::Returning, None),
+        PoolMemberState::OutOfUse(reason) => (PoolState::OutOfUse, Some(reason)),
+    };
+    let (size, reconfigurable) = (block.size.get(), block.is_reconfigurable);
+    PoolBlock { partition: partition.to_string(), size, reconfigurable, state, reason }
 }
 
 /// Tells when the partitions that are being made will be ready, if they take the usual time.
@@ -158,6 +168,9 @@ fn place_and_sort(held: Vec<Held>, partitions: &mut [&mut Partition]) -> Vec<Oth
             Holder::Foreign { partition, leaving } => {
                 (OtherUse::Foreign, Some(partition.to_string()), leaving)
             }
+            Holder::OutOfUse { partition, leaving } => {
+                (OtherUse::OutOfUse, Some(partition.to_string()), leaving)
+            }
             Holder::Suspected => (OtherUse::Suspected, None, false),
             Holder::Faulty => (OtherUse::Faulty, None, false),
         };
@@ -181,13 +194,15 @@ fn count(state: &PodState, partitions: &[&mut Partition], others: &[OtherIpus]) 
     for other in others {
         *match other.because {
             OtherUse::Foreign => &mut ipus.foreign,
+            OtherUse::OutOfUse => &mut ipus.out_of_use,
             OtherUse::Faulty => &mut ipus.faulty,
             OtherUse::Suspected => &mut ipus.suspected,
         } += u32::try_from(other.places.len()).unwrap_or(u32::MAX);
     }
-    let taken =
-        [ipus.used, ipus.prepared, ipus.kept, ipus.leaving, ipus.foreign, ipus.faulty, ipus.suspected];
-    let untaken = taken.into_iter().fold(total, u32::saturating_sub);
+    let by_jobs = [ipus.used, ipus.prepared, ipus.kept, ipus.leaving];
+    let by_others = [ipus.foreign, ipus.out_of_use, ipus.faulty, ipus.suspected];
+    let taken = by_jobs.into_iter().chain(by_others);
+    let untaken = taken.fold(total, u32::saturating_sub);
     ipus.drained = state.drained.min(untaken);
     ipus.free = untaken - ipus.drained;
     ipus

@@ -1,4 +1,4 @@
-//! The removal of a partition that no running job has.
+//! The removal of a partition that no running job has. One of a pool goes back into the pool.
 
 use ledger::{Action, Claim, DriverAction, Event, Phase, Step};
 use tracing::info;
@@ -35,22 +35,22 @@ impl Frontend {
             return false;
         }
         let why = reason.map(|reason| format!(" ({})", shown(reason))).unwrap_or_default();
-        info!(
-            "{}: partition {partition}, which was kept, is removed: its user {user} wants it{why}",
-            claim.run
-        );
+        info!("{}: partition {partition} is kept no longer: its user {user} wants it{why}", claim.run);
         self.tell(Event::KeepOver(partition))
     }
 
     pub(super) fn free(&self, partition: &str, force: bool) -> Outcome {
         let partition = PartitionId::new(partition).map_err(|why| why.to_string())?;
+        let is_of_pool = self.ledger().is_of_pool(&partition);
+        let goes = if is_of_pool { "goes back into the pool" } else { "is being removed" };
         match self.holder(&partition) {
             Holder::Kept(claim) => {
-                self.must_tell(Event::KeepOver(partition))?;
-                Ok(format!("{} was kept for job {} and is being removed", claim.partition, claim.run.job))
+                self.must_tell(Event::Freed(partition))?;
+                Ok(format!("{} was kept for job {} and {goes}", claim.partition, claim.run.job))
             }
+            Holder::Idle if is_of_pool => Err(format!("{partition} is free: the next job can get it")),
             Holder::Idle => {
-                self.must_tell(Event::KeepOver(partition.clone()))?;
+                self.must_tell(Event::Freed(partition.clone()))?;
                 Ok(format!("{partition} was idle and is being removed"))
             }
             Holder::Resetting(claim) => Err(format!(
@@ -64,13 +64,28 @@ impl Frontend {
             }
             Holder::Begun(claim) => {
                 let job = claim.run.job;
+                let removes = if is_of_pool { "frees" } else { "removes" };
                 Err(format!(
-                    "job {job} has {partition}: `scancel {job}` ends the job and removes the partition"
+                    "job {job} has {partition}: `scancel {job}` ends the job and {removes} the partition"
                 ))
             }
+            Holder::Leaving if is_of_pool => Err(format!("{partition} is being given back already")),
             Holder::Leaving => Err(format!("{partition} is being removed already")),
+            Holder::Foreign if is_of_pool => self.free_in_pool(partition),
             Holder::Foreign => self.free_foreign(partition, force),
         }
+    }
+
+    /// Gives a partition of a pool that no job has to jobs again.
+    fn free_in_pool(&self, partition: PartitionId) -> Outcome {
+        if !self.ledger().is_put_aside(&partition) {
+            return Err(format!(
+                "{partition} is of a pool and has no job. slurm-vipu never removes it: mend or remove it on the controller"
+            ));
+        }
+        let done = format!("{partition} was out of use and is given to jobs again");
+        self.must_tell(Event::Freed(partition))?;
+        Ok(done)
     }
 
     fn holder(&self, partition: &PartitionId) -> Holder {

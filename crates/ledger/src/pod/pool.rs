@@ -3,14 +3,14 @@
 //! Only the IPUs of these partitions count. They are numbered in the order of the [`Layout`], and a job has all IPUs
 //! of a partition.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 use vipu_types::{PartitionId, Place};
 
 use super::{Contact, Hardware, Listed, Pod};
 use crate::ipu_holders::IpuHolder;
-use crate::{Layout, Millis, PoolBlock, PoolPartition, SeenPartition};
+use crate::{Layout, Millis, PoolBlock, PoolMemberState, PoolPartition, SeenPartition};
 
 /// The time in milliseconds for which a partition with a fault is given to no job. The driver waits as long for calls
 /// that were not answered.
@@ -23,6 +23,8 @@ pub(crate) struct PodPool {
     partitions: Vec<(PoolPartition, Range<usize>)>,
     /// Those of a listing that has just arrived.
     news: Vec<PoolPartition>,
+    /// The partitions that the controller should have and has not, with the reasons.
+    missing: BTreeMap<PartitionId, String>,
     /// The partitions that are given to no job for a while, with the time of the fault.
     put_aside: HashMap<PartitionId, Millis>,
 }
@@ -70,13 +72,22 @@ impl Pod {
 
     /// Whether a partition is one of the pool.
     pub(crate) fn is_in_pool(&self, id: &PartitionId) -> bool {
-        self.pool.as_ref().is_some_and(|pool| pool.get(id).is_some())
+        self.in_pool(id).is_some()
+    }
+
+    /// A partition of the pool.
+    pub(crate) fn in_pool(&self, id: &PartitionId) -> Option<&PoolPartition> {
+        self.pool.as_ref()?.get(id).map(|(it, _)| it)
     }
 
     /// Notes the partitions of the listing that arrives next.
-    pub(crate) fn note_pool(&mut self, partitions: Vec<PoolPartition>) {
+    pub(crate) fn note_pool(
+        &mut self,
+        partitions: Vec<PoolPartition>,
+        missing: BTreeMap<PartitionId, String>,
+    ) {
         if let Some(pool) = &mut self.pool {
-            pool.news = partitions;
+            (pool.news, pool.missing) = (partitions, missing);
         }
     }
 
@@ -114,11 +125,30 @@ impl Pod {
         found.map_or(IpuHolder::Unknown, |(pool, (it, _))| pool.holder_without_claim(it))
     }
 
-    /// Gives a partition of the pool to no job for a while.
-    pub(crate) fn put_aside(&mut self, now: Millis, id: &PartitionId) {
-        if let Some(pool) = self.pool.as_mut().filter(|pool| pool.get(id).is_some()) {
-            pool.put_aside.insert(id.clone(), now);
+    /// Gives a partition of the pool to no job for a while after the time of a fault.
+    pub(crate) fn put_aside(&mut self, now: Millis, since: Millis, id: &PartitionId) {
+        let is_over = now.0 >= since.0 + PUT_ASIDE;
+        if let Some(pool) = self.pool.as_mut().filter(|pool| !is_over && pool.get(id).is_some()) {
+            pool.put_aside.insert(id.clone(), since);
         }
+    }
+
+    /// Whether a partition of the pool is given to no job for a while.
+    pub(crate) fn is_put_aside(&self, id: &PartitionId) -> bool {
+        self.pool.as_ref().is_some_and(|pool| pool.put_aside.contains_key(id))
+    }
+
+    /// Gives a partition of the pool to jobs again. Returns whether it was put aside.
+    pub(crate) fn end_put_aside(&mut self, id: &PartitionId) -> bool {
+        let was_aside = self.pool.as_mut().is_some_and(|pool| pool.put_aside.remove(id).is_some());
+        let without_claim = self.holder_without_claim(id);
+        let listed =
+            self.listed.get_mut(id).filter(|listed| was_aside && listed.holder == IpuHolder::Unknown);
+        if let Some(listed) = listed {
+            listed.holder = without_claim;
+            self.recount();
+        }
+        was_aside
     }
 
     /// The free partitions of the pool.
@@ -127,8 +157,32 @@ impl Pod {
         all.filter(|(_, ipus)| self.free_blocks.is_free(ipus.start))
     }
 
+    /// The partitions of the pool, in the order of the layout.
+    pub(crate) fn pool_partitions(&self) -> impl Iterator<Item = &PoolPartition> {
+        self.pool.iter().flat_map(|pool| &pool.partitions).map(|(it, _)| it)
+    }
+
+    /// The partitions of the pool that the controller should have and has not, with the reasons.
+    pub(crate) fn missing_in_pool(&self) -> BTreeMap<PartitionId, String> {
+        self.pool.as_ref().map(|pool| pool.missing.clone()).unwrap_or_default()
+    }
+
     /// The blocks of the partitions of the pool.
     pub(crate) fn pool_blocks(&self) -> impl Iterator<Item = PoolBlock> {
-        self.pool.iter().flat_map(|pool| &pool.partitions).map(|(it, _)| it.block)
+        self.pool_partitions().map(|it| it.block)
+    }
+
+    /// The state of a partition of the pool that no claim has.
+    pub(crate) fn state_without_claim(&self, it: &PoolPartition) -> PoolMemberState {
+        let SeenPartition { partition, fault, leaving, .. } = &it.seen;
+        match fault {
+            Some(fault) => PoolMemberState::OutOfUse(fault.clone()),
+            None if *leaving => PoolMemberState::OutOfUse("somebody is removing it".to_owned()),
+            None if self.is_put_aside(partition) => PoolMemberState::OutOfUse(
+                "it could not be given to a job, or processes of its last job may be left".to_owned(),
+            ),
+            None if !it.is_ready => PoolMemberState::Returning,
+            None => PoolMemberState::Free,
+        }
     }
 }

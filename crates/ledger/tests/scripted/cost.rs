@@ -52,7 +52,7 @@ fn no_question_costs_more_with_thousands_of_claims() {
             assert!(scripted.ledger.may_start(&wish(job, 64, 3600), slurm).is_err());
         }),
         ("refusal", |scripted, _, job| {
-            let others = scripted.ledger.ipus_of_others(&id("pod64", "vipu").model, "ipu", job);
+            let others = scripted.ledger.ipus_of_others(&id("pod64", "vipu").model, "ipu", job, 0);
             assert!(others > 0 && scripted.ledger.preparation(job).is_none());
             assert!(!scripted.ledger.is_any_prepared());
         }),

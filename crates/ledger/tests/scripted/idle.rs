@@ -52,8 +52,8 @@ fn idle_partitions_go_when_an_administrator_frees_them() {
     let mut scripted = idle_pod(ReuseReset::Always, None);
     run(&mut scripted, 7, ReuseReset::Always);
     scripted.play(
-        "keep-over 7   -> remove 7
-         keep-over 7   ->
+        "freed 7       -> remove 7
+         freed 7       ->
          gone 7        -> kick, survey pod64",
     );
 }

@@ -97,7 +97,7 @@ fn user_keep_counts_as_used_and_is_shown() {
         asks(&pod, "pod64", 64),
         "vipu: 64 IPUs of pod64 needed, 48 free, largest block 32; 16 kept of failed jobs"
     );
-    assert_eq!(pod.ledger.ipus_of_others(&id("pod64", "vipu").model, "ipu", 8), 16);
+    assert_eq!(pod.ledger.ipus_of_others(&id("pod64", "vipu").model, "ipu", 8, 0), 16);
     assert_eq!(pod.ledger.live_claim(7), None);
     // The end of the kept partition is known, although its job has no end.
     assert_eq!(earliest(&mut pod, 64, &[]), Some(101));

@@ -1,5 +1,7 @@
 //! Models with a pool: partitions that exist before the jobs, and stay after them.
 
+use std::collections::BTreeMap;
+
 use ledger::{Event, ModelFacts, PoolBlock, PoolPartition, SeenPartition};
 use vipu_types::{IpuCount, PartitionId};
 
@@ -20,7 +22,7 @@ fn lists(scripted: &mut Scripted, parts: &[Part], others: &[SeenPartition]) -> S
         is_ready: true,
     });
     let (pod, partitions) = (id("pod64", "vipu"), in_pool.collect());
-    assert_eq!(scripted.tell(Event::Pool { pod, partitions }), "");
+    assert_eq!(scripted.tell(Event::Pool { pod, partitions, missing: BTreeMap::new() }), "");
     scripted.lists(parts.iter().map(|part| listed(*part)).chain(others.iter().cloned()).collect())
 }
 
@@ -35,7 +37,7 @@ fn pool(parts: &[Part]) -> Scripted {
 /// Lets a job begin on the partition that is chosen for it. Returns the partition, or none if none is free.
 fn begins(scripted: &mut Scripted, job: u32, ipus: u64) -> Option<String> {
     let (wish, line) = (wish(job, ipus, 60), jobs(0, &[(1, 50), (2, 40)]));
-    let given = claim(&job.to_string());
+    let given = ledger::Claim { user: 0, ..claim(&job.to_string()) };
     let choice = scripted.ledger.choose_in_pool(&wish, &given.controller, given.user, &line)?;
     let partition = choice.partition.to_string();
     let claim = ledger::Claim { partition: choice.partition, size: choice.size, ..given };
@@ -135,13 +137,91 @@ fn mode_pool_puts_a_partition_aside_that_could_not_be_given() {
     assert_eq!(begins(&mut scripted, 9, 16), Some("p16".into()));
 }
 
+/// A job of an earlier slurmctld whose run Slurm forgot: processes of the run may be left.
+fn forgotten(scripted: &mut Scripted, run: &str) {
+    let left = ledger::Claim { partition: PartitionId::new("p16").unwrap(), user: 0, ..claim(run) };
+    let until = ledger::Seconds(100);
+    let kept = "keep p16 until 100, end-keep p16";
+    assert_eq!(scripted.tell(Event::Adopt(left, ledger::AdoptedAs::Kept(until))), kept);
+    scripted.tell(Event::KeepRecorded(PartitionId::new("p16").unwrap()));
+}
+
+#[test]
+fn mode_pool_gives_a_forgotten_job_its_partition_again() {
+    let mut scripted = pool(&[("p16", 0, 16, false), ("p4", 16, 4, false)]);
+    forgotten(&mut scripted, "7");
+    assert_eq!(begins(&mut scripted, 8, 16), None);
+    scripted.ledger.may_start(&wish(8, 16, 60), &jobs(0, &[])).unwrap_err();
+    assert!(scripted.ledger.may_start(&wish(7, 16, 60), &jobs(0, &[])).is_ok());
+    assert_eq!(begins(&mut scripted, 7, 16), Some("p16".into()));
+}
+
+/// The job may ask for another size by now. Its partition still waits for the end of its time.
+#[test]
+fn mode_pool_keeps_the_partition_of_a_forgotten_job_that_gets_another() {
+    let mut scripted = pool(&[("p16", 0, 16, false), ("p4", 16, 4, false)]);
+    forgotten(&mut scripted, "7");
+    assert_eq!(begins(&mut scripted, 7, 4), Some("p4".into()));
+    assert_eq!(begins(&mut scripted, 8, 16), None);
+    scripted.now.0 += 600_000;
+    let partition = PartitionId::new("p16").unwrap();
+    assert_eq!(scripted.tell(Event::KeepOver(partition.clone())), "await-nodes p16");
+    assert_eq!(scripted.tell(Event::NodesUnknown(partition.clone())), "remove p16");
+    scripted.tell(Event::Gone(partition));
+    assert_eq!(begins(&mut scripted, 8, 16), Some("p16".into()));
+}
+
+#[test]
+fn mode_pool_partition_is_freed_by_an_administrator() {
+    let mut scripted = pool(&[("p16", 0, 16, false)]);
+    let partition = PartitionId::new("p16").unwrap();
+    forgotten(&mut scripted, "7");
+    assert_eq!(scripted.tell(Event::Freed(partition.clone())), "remove p16");
+    scripted.tell(Event::Gone(partition.clone()));
+    assert_eq!(begins(&mut scripted, 8, 16), Some("p16".into()));
+    scripted.tell(Event::CreatePutOff { partition: partition.clone(), reason: "it is in error".into() });
+    scripted.tell(Event::Fini { job: 8, ending: ledger::Ending::Unheld });
+    scripted.tell(Event::NodesDone(partition.clone()));
+    scripted.tell(Event::Gone(partition.clone()));
+    assert!(scripted.ledger.is_put_aside(&partition));
+    assert_eq!(begins(&mut scripted, 9, 16), None);
+    assert_eq!(scripted.tell(Event::Freed(partition)), "kick");
+    assert_eq!(begins(&mut scripted, 9, 16), Some("p16".into()));
+}
+
+/// The job waits in line meanwhile, and gets another one if the reset fails.
+#[test]
+fn mode_pool_resets_a_partition_before_its_job_has_nodes() {
+    let mut scripted = pool(&[("p16", 0, 16, false), ("q16", 16, 16, false)]);
+    let (p16, q16) = (PartitionId::new("p16").unwrap(), PartitionId::new("q16").unwrap());
+    let waiting = |partition: &PartitionId| {
+        let run = vipu_types::JobRun::waiting(7, 0, 1_799_999_999);
+        ledger::Claim { partition: partition.clone(), run, ..claim("7") }
+    };
+    assert_eq!(scripted.tell(Event::Prepare(waiting(&p16))), "reset p16 for 7");
+    let put_off = Event::CreatePutOff { partition: p16.clone(), reason: "link broken".into() };
+    assert_eq!(scripted.tell(put_off), "await-nodes p16, survey pod64");
+    assert_eq!(scripted.tell(Event::NodesUnknown(p16.clone())), "remove p16");
+    scripted.tell(Event::Gone(p16.clone()));
+    assert!(scripted.ledger.is_put_aside(&p16));
+    assert_eq!(scripted.tell(Event::Prepare(waiting(&q16))), "reset q16 for 7");
+    assert_eq!(scripted.tell(Event::Up(q16.clone())), "kick, survey pod64");
+    // No process has seen a partition whose job does not come.
+    assert_eq!(scripted.tell(Event::Forgo { job: 7, in_vain: false }), "await-nodes q16");
+    assert_eq!(scripted.tell(Event::NodesUnknown(q16.clone())), "idle-reset q16");
+    scripted.tell(Event::Idle(q16.clone()));
+    let (wish, next) = (wish(8, 16, 60), claim("8"));
+    let choice = scripted.ledger.choose_in_pool(&wish, &next.controller, next.user, &jobs(0, &[])).unwrap();
+    assert_eq!((choice.partition, choice.needs_reset), (q16, false));
+}
+
 #[test]
 fn mode_pool_has_no_use_for_a_partition_in_error() {
     let mut scripted = pool(&[("p16", 0, 16, false)]);
     let broken = SeenPartition { fault: Some("it is in error".into()), ..seen("p16", 0..16) };
     let block = PoolBlock { size: IpuCount::new(16).unwrap(), is_reconfigurable: false };
     let partitions = vec![PoolPartition { seen: broken.clone(), block, gcds: 1, is_ready: true }];
-    scripted.tell(Event::Pool { pod: id("pod64", "vipu"), partitions });
+    scripted.tell(Event::Pool { pod: id("pod64", "vipu"), partitions, missing: BTreeMap::new() });
     scripted.lists(vec![broken]);
     assert_eq!(begins(&mut scripted, 1, 16), None);
 }
@@ -153,7 +233,7 @@ fn mode_pool_gives_no_partition_while_it_is_reset() {
     let (size, seen) = (IpuCount::new(16).unwrap(), listed(("p16", 0, 16, false)));
     let block = PoolBlock { size, is_reconfigurable: false };
     let partitions = vec![PoolPartition { seen: seen.clone(), block, gcds: 1, is_ready: false }];
-    scripted.tell(Event::Pool { pod: id("pod64", "vipu"), partitions });
+    scripted.tell(Event::Pool { pod: id("pod64", "vipu"), partitions, missing: BTreeMap::new() });
     scripted.lists(vec![seen]);
     assert!(scripted.ledger.pool_serves(&pod("pod64").model, size));
     assert_eq!(begins(&mut scripted, 1, 16), None);
@@ -169,7 +249,7 @@ fn mode_pool_gives_no_partition_whose_name_another_pool_has() {
     let (pod, asked, partition) = (id("pod16", "b"), scripted.now, listed(("p16", 0, 16, false)));
     let block = PoolBlock { size: IpuCount::new(16).unwrap(), is_reconfigurable: false };
     let partitions = vec![PoolPartition { seen: partition.clone(), block, gcds: 1, is_ready: true }];
-    scripted.tell(Event::Pool { pod: pod.clone(), partitions });
+    scripted.tell(Event::Pool { pod: pod.clone(), partitions, missing: BTreeMap::new() });
     scripted.tell(Event::Inventory { pod, asked, ipus: 16, faulty: 0, partitions: vec![partition] });
     assert!(asks(&scripted, "pod16", 16).contains("no such partition of the pool is free"));
     lists(&mut scripted, &[("p16", 0, 16, false)], &[]);

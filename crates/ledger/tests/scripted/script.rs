@@ -228,6 +228,7 @@ pub fn event_of(text: &str) -> Event {
         "adopt-kept" => Event::Adopt(run, AdoptedAs::Kept(Seconds(100))),
         "recorded" => Event::KeepRecorded(run.partition),
         "keep-over" => Event::KeepOver(run.partition),
+        "freed" => Event::Freed(run.partition),
         "started" => Event::CreateStarted(run.partition),
         "up" => Event::Up(run.partition),
         "failed" => Event::CreateFailed { partition: run.partition, reason: "no room".into() },

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use vipu_conf::{Good, LoadError, error_beside, load_file, load_offered};
+use vipu_conf::{Good, LoadError, against_nodes, error_beside, load_file, load_offered};
 use vipu_types::ModelName;
 
 use super::models::{Models, folder, read_slurm_conf};
@@ -34,7 +34,18 @@ pub(crate) fn installed(
     }
     let loaded = load_offered(folder(&path), &models.offered);
     let beside = error_beside(folder(&path), &loaded);
+    let good = loaded.iter().filter_map(|(model, file)| Some((model, file.as_ref().ok()?)));
+    let against = |(model, file): (&ModelName, &Good)| {
+        let found = against_nodes(model, &file.settings, &models.nodes);
+        found
+            .into_iter()
+            .map(|line| format!("{} (model {model}): {line}", file.path.display()))
+            .collect::<Vec<_>>()
+    };
+    let mismatches: Vec<_> = good.flat_map(against).collect();
     report.models(loaded);
+    report.errors += mismatches.len();
+    mismatches.iter().for_each(|line| report.error(line));
     if let Some(why) = beside {
         report.broken(&why, &[]);
         report.page.line("no model reads this file, but Layer and AdminSocket are read from it");

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use slurm_conf::{HostList, Named, SlurmConf};
-use vipu_types::{OfferedModels, bad_element, consumable, consumable_element, ipu_elements};
+use vipu_conf::TypesOfNodes;
+use vipu_types::{OfferedModels, bad_element, consumable, consumable_element, gres_types, ipu_elements};
 
 use crate::error::Failure;
 use crate::slurm_files::SlurmFiles;
@@ -12,6 +13,8 @@ use crate::slurm_files::SlurmFiles;
 #[derive(Debug, Default)]
 pub(crate) struct Models {
     pub(crate) offered: OfferedModels,
+    /// The GRES types of each node.
+    pub(crate) nodes: TypesOfNodes,
     pub(crate) errors: Vec<String>,
 }
 
@@ -40,7 +43,11 @@ impl Models {
             return;
         };
         let (first, others) = match HostList::parse(&node.name) {
-            Ok(list) => (list.names().next().unwrap_or_default(), list.count().saturating_sub(1)),
+            Ok(list) => {
+                let types = gres_types(&gres.value);
+                self.nodes.extend(list.names().map(|name| (name, types.clone())));
+                (list.names().next().unwrap_or_default(), list.count().saturating_sub(1))
+            }
             Err(why) => {
                 self.errors.push(format!("{}: NodeName={}: {why}", node.place, node.name));
                 return;

@@ -92,6 +92,18 @@ fn cli_conf_check_of_broken_files() {
     assert_snapshot!(text);
 }
 
+#[test]
+fn cli_conf_check_compares_the_files_with_the_nodes() {
+    let nodes = "NodeName=n[1-4] Gres=vipu:pod64:no_consume:64\nNodeName=n5\n\
+                 NodeName=n6 Gres=vipu:16:no_consume:4,vipu:8:no_consume:1\n";
+    let lists = "ApiHost=a,b\nNodes=\"a=n[1-2] b=n3,n[5-6],n9\"\nIpuofDir=/ipuof\n";
+    let pool = "ApiHost=c\nMode=pool\nPool=16x4,4x2\nIpuofDir=/ipuof\n";
+    let site = Site::new(&[("slurm.conf", nodes), ("pod64.conf", lists), ("vipu.conf", pool)]);
+    let overlapping =
+        Site::new(&[("slurm.conf", SLURM_CONF), ("vipu.conf", "ApiHost=a,b\nNodes=\"a=n1 b=n[1-2]\"\n")]);
+    assert_snapshot!(site.run("conf check") + &overlapping.run("conf check"));
+}
+
 /// slurmctld reads Layer and AdminSocket from vipu.conf, also if each model has a file of its own.
 #[test]
 fn cli_conf_check_of_vipu_conf_that_no_model_reads() {

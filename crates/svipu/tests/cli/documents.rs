@@ -1,8 +1,8 @@
 //! Documents for the tests.
 
 use vipu_status::{
-    ConfFile, Contact, Ipus, Job, Limits, Model, OtherIpus, OtherUse, Partition, Place, Pod, Rank, SCHEMA,
-    Share, State, Status, WaitingJob, Writer,
+    ConfFile, Contact, Ipus, Job, Limits, Model, OtherIpus, OtherUse, Partition, Place, Pod, PoolBlock,
+    PoolState, Rank, SCHEMA, Share, State, Status, WaitingJob, WholeTime, WholeTimes, Writer,
 };
 
 use super::NOW;
@@ -102,6 +102,7 @@ pub(crate) fn pod64() -> Status {
         kept: 8,
         leaving: 4,
         foreign: 8,
+        out_of_use: 0,
         faulty: 1,
         suspected: 1,
         drained: 0,
@@ -148,6 +149,49 @@ pub(crate) fn pod64() -> Status {
     status.line[0].planned_controller = Some("vipu:8090".into());
     status.line[0].planned_places = places(0, 0, 32);
     status.line[1].behind = Some(30);
+    status
+}
+
+/// A pool with a partition in each state, at times for whole Pods only, on a controller with nodes of its own.
+pub(crate) fn pool() -> Status {
+    let ipus = Ipus { total: 60, free: 16, used: 16, leaving: 16, out_of_use: 12, ..Ipus::default() };
+    let mut status = empty();
+    let mut model = model("pod64", ipus, 16);
+    let block = |partition: &str, size, state, reason: Option<&str>| PoolBlock {
+        partition: partition.into(),
+        size,
+        reconfigurable: false,
+        state,
+        reason: reason.map(Into::into),
+    };
+    let pod = &mut model.pods[0];
+    pod.nodes = "ipu-a-[01-04]".into();
+    pod.pool = vec![
+        block("p16_1", 16, PoolState::Free, None),
+        block("p16_2", 16, PoolState::Used, None),
+        block("p16_3", 16, PoolState::Returning, None),
+        block("p8_1", 8, PoolState::OutOfUse, Some("it is in error: link broken")),
+        block("p4_1", 4, PoolState::OutOfUse, Some("somebody is removing it")),
+    ];
+    pod.missing = [("p4_2".to_owned(), "there is none of this name".to_owned())].into();
+    let other = |id: &str, from, count| OtherIpus {
+        because: OtherUse::OutOfUse,
+        partition: Some(id.into()),
+        leaving: false,
+        places: places(0, from, count),
+    };
+    pod.others = vec![other("p8_1", 48, 8), other("p4_1", 56, 4)];
+    model.mode = "pool".into();
+    let times = vec![WholeTime { from: WRITTEN + 3600, until: WRITTEN + 7200 }];
+    model.whole_times = Some(WholeTimes { ipus: 16, times, known_until: WRITTEN + 9000 });
+    status.models = vec![model];
+    status.partitions = vec![
+        partition(20, 1000, State::Running, places(0, 16, 16)),
+        partition(21, 1001, State::Resetting, places(0, 32, 16)),
+    ];
+    for (entry, id) in status.partitions.iter_mut().zip(["p16_2", "p16_3"]) {
+        entry.id = Some(id.into());
+    }
     status
 }
 

@@ -37,6 +37,14 @@ fn cli_svipu_env_of_a_running_job() {
 }
 
 #[test]
+fn cli_svipu_env_of_a_shared_partition() {
+    let mut shared = pod64();
+    shared.models[0].shared_partition = Some("all".into());
+    let text = env(&shared, "env 20", &[], &[("IPUOF_CONFIG_PATH", "/other")]);
+    insta::assert_snapshot!(text + &env(&shared, "env 20 --gcd 1", &[], &[]));
+}
+
+#[test]
 fn cli_svipu_env_finds_the_job() {
     let file = &["slurm_20.conf", "slurm_23.conf"];
     assert!(env(&pod64(), "env", file, &[]).contains("SLURM_VIPU_PARTITION=slurm_20\n"));

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use vipu_status::{Drain, License, LicenseReservation, Place};
 
-use super::documents::{empty, hostile, lost, pod64, pod1024, waiting};
+use super::documents::{empty, hostile, lost, pod64, pod1024, pool, waiting};
 use super::{NOW, printed, run, run_in, surroundings};
 
 const COMMANDS: [&str; 12] = [
@@ -40,6 +40,11 @@ fn cli_svipu_commands_with_an_empty_document() {
 #[test]
 fn cli_svipu_commands_with_a_lost_controller() {
     assert_snapshot!(all(&lost()));
+}
+
+#[test]
+fn cli_svipu_shows_the_partitions_of_a_pool() {
+    assert_snapshot!(printed(&run(&pool(), "status")));
 }
 
 #[test]

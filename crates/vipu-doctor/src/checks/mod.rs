@@ -44,6 +44,7 @@ const CHECKS: &[Check] = &[
     jobs::locked_memory,
     slurmd_unit::locked_memory,
     nodes::offers,
+    nodes::fit,
     gres_conf::lines,
     models::files,
     models::strays,

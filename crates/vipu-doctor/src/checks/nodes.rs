@@ -1,8 +1,12 @@
 //! The GRES of nodes.
 
+use std::collections::BTreeSet;
+
+use slurm_conf::HostList;
+use vipu_conf::{Settings, TypesOfNodes, against_nodes};
 use vipu_types::{GresType, IpuCount, NotASize};
 
-use crate::facts::{Facts, Offer, Offering};
+use crate::facts::{Facts, ModelFile, Offer, Offering};
 use crate::finding::Finding;
 
 /// Each node with IPUs offers a model, `no_consume` and a number of IPUs, and there is such a node.
@@ -13,6 +17,28 @@ pub(super) fn offers(facts: &Facts) -> Vec<Finding> {
         return vec![Finding::error("slurm.conf", "no node has a vipu GRES, so that no job gets IPUs", fix)];
     }
     slurm.nodes.iter().flat_map(of_nodes).collect()
+}
+
+/// The nodes that offer a model are those of its `Nodes`, and the sizes that they offer are those of its `Pool`.
+pub(super) fn fit(facts: &Facts) -> Vec<Finding> {
+    let names =
+        |line: &Offering| HostList::parse(&line.nodes).ok().map(|list| list.names().collect::<Vec<_>>());
+    let types = |line: &Offering| -> BTreeSet<_> {
+        let types = line.offers.iter().filter_map(|offer| offer.model.as_deref());
+        types.filter_map(|of| GresType::new(of).ok()).collect()
+    };
+    let of_line = |line: &Offering| {
+        let types = types(line);
+        names(line).unwrap_or_default().into_iter().map(move |node| (node, types.clone()))
+    };
+    let nodes: TypesOfNodes = facts.slurm.nodes.iter().flat_map(of_line).collect();
+    let good = facts.models.iter().filter_map(|model| Some((model, model.settings.as_ref().ok()?)));
+    let of_model = |(model, settings): (&ModelFile, &Settings)| {
+        let found = against_nodes(&model.name, settings, &nodes);
+        let fix = "let the file and Gres= of the nodes fit together, then scontrol reconfigure";
+        found.into_iter().map(|what| Finding::error(&model.file, what, fix)).collect::<Vec<_>>()
+    };
+    if facts.slurm.is_controller_host { good.flat_map(of_model).collect() } else { Vec::new() }
 }
 
 fn of_nodes(line: &Offering) -> Vec<Finding> {

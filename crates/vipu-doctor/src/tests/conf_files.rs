@@ -40,6 +40,22 @@ fn cli_doctor_slurm_conf_is_wrong() {
             },
             unchanged,
         ),
+        (
+            "a size that the pool lacks",
+            |tree| {
+                tree.replace(SLURM, "vipu:pod64:no_consume:64", "vipu:16:no_consume:2,vipu:8:no_consume:2");
+                tree.replace(VIPU, "IpuofDir", "Mode=pool\nPool=16x2\nIpuofDir");
+            },
+            unchanged,
+        ),
+        (
+            "a size that no node offers",
+            |tree| {
+                tree.replace(SLURM, "pod64:no_consume:64", "16:no_consume:2");
+                tree.replace(VIPU, "IpuofDir", "Mode=pool\nPool=16x2,4x2,big\nIpuofDir");
+            },
+            unchanged,
+        ),
         ("accounting", |tree| tree.replace(SLURM, "AccountingStorageTRES=gres/vipu\n", ""), unchanged),
         (
             "a QOS that denies",
