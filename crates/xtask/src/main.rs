@@ -76,6 +76,9 @@ enum Task {
     Bench {
         /// One measurement: launch, burst, jobs, scheduling, squeue, memory or client.
         name: Option<String>,
+        /// The most pairs of a row, to save time. The intervals become wider.
+        #[arg(long, value_name = "NUMBER")]
+        pairs: Option<usize>,
     },
     /// Make an image with Slurm, and a folder with our plugins and the mock, for docker/compose.yaml.
     Image {
@@ -201,9 +204,9 @@ fn run_task(task: Task) -> Result<ExitCode> {
             table.add(programs::slurm_version()?.to_string(), results);
             Ok(table.finish())
         }
-        Task::Bench { name } => {
+        Task::Bench { name, pairs } => {
             needed_packages::install_missing(&needed_packages::SLURM)?;
-            bench::run(name.as_deref())?;
+            bench::run(name.as_deref(), pairs)?;
             Ok(ExitCode::SUCCESS)
         }
         Task::Image { suite, mirror } => {
