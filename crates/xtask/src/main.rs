@@ -72,7 +72,7 @@ enum Task {
     },
     /// Measure slurm-vipu beside stock Slurm as ratios with intervals, and write the table of docs/bench.md. Needs root.
     ///
-    /// Takes about half an hour. The machine should do nothing else.
+    /// Takes about half an hour, or 20 minutes with 12 pairs. The machine should do nothing else.
     Bench {
         /// One measurement: launch, burst, jobs, scheduling, squeue, memory or client.
         name: Option<String>,
