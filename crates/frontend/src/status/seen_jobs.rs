@@ -266,15 +266,19 @@ pub(super) mod tests {
 
     #[test]
     fn jobs_share_equal_texts_and_texts_without_a_job_go() {
-        let jobs = SeenJobs::default();
-        let reason = || Some(Arc::from("vipu: no IPUs are free"));
-        (1..=3).for_each(|job| jobs.note(job, Some(SeenJob { reason: reason(), ..in_line() })));
-        let all = jobs.all();
-        let reasons: Vec<_> = all.values().filter_map(|seen| seen.reason.clone()).collect();
-        assert!(reasons.iter().all(|text| Arc::ptr_eq(text, &reasons[0])));
-        drop((all, reasons));
-        jobs.retain(|_, _| false);
-        assert!(lock(&jobs.0).texts.is_empty());
+        // The locks are those of shuttle, which needs a run of its own.
+        let test = || {
+            let jobs = SeenJobs::default();
+            let reason = || Some(Arc::from("vipu: no IPUs are free"));
+            (1..=3).for_each(|job| jobs.note(job, Some(SeenJob { reason: reason(), ..in_line() })));
+            let all = jobs.all();
+            let reasons: Vec<_> = all.values().filter_map(|seen| seen.reason.clone()).collect();
+            assert!(reasons.iter().all(|text| Arc::ptr_eq(text, &reasons[0])));
+            drop((all, reasons));
+            jobs.retain(|_, _| false);
+            assert!(lock(&jobs.0).texts.is_empty());
+        };
+        shuttle::check_random(test, 1);
     }
 
     /// A job that waits for 32 IPUs of pod64.
