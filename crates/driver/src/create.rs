@@ -23,9 +23,10 @@ use crate::create_deadline::{self, CreateDeadline, Stop};
 use crate::create_progress::CreateProgress;
 use crate::pauses::poll_pause;
 use crate::pod_in_use::{PlaceInQueue, PodInUse};
+use crate::settle::settle;
 use crate::shared_state::SharedState;
 use crate::tracked::{PartitionOwner, Tracked};
-use crate::{Controller, Entry, Environment, Journal, PartitionState, remove};
+use crate::{Controller, Environment, Journal, PartitionState, remove};
 use tries::Setback;
 
 /// The time limit of the create for `claim`. It runs from now on.
@@ -215,11 +216,7 @@ impl<W: Environment> Create<'_, W> {
         self.tracked.fileless.set(!self.may_exist);
         self.tries(Self::attempt).await?;
         failpoints::hold!("files_written");
-        // A later slurmctld does not watch for late effects on a partition with this entry. An unanswered
-        // call needs that watch.
-        if self.tracked.unanswered.get() == 0 {
-            self.shared.note(Entry::Created(self.claim.partition.clone()), self.claim).await;
-        }
+        settle(self.shared, self.tracked, self.claim);
         Ok(())
     }
 
@@ -271,6 +268,18 @@ impl<W: Environment> Create<'_, W> {
             self.pod.usual_create.set(Some(took));
         }
         failpoints::hold!("active");
+        // Another slurmctld may have taken over meanwhile, and launches the job then.
+        let shared = Rc::clone(self.shared);
+        let claim = self.claim;
+        let in_charge = async {
+            shared.in_charge(claim).await;
+            Ok(())
+        };
+        tokio::try_join!(self.described(), in_charge).map(drop)
+    }
+
+    /// Gives tasks the controller's description of the partition.
+    async fn described(&mut self) -> Result<(), Setback> {
         self.trouble = "the controller has not given its IPUoF configuration".into();
         let config = self.deadline.hold(self.pod.controller.ipuof_config(self.on_controller())).await??;
         // The controller has done its part. A file system that hangs must not hold up other creates.
@@ -341,10 +350,8 @@ impl<W: Environment> Create<'_, W> {
         Ok(self.deadline.hold(self.pod.status(self.on_controller())).await??)
     }
 
-    /// The partition on the controller.
     fn on_controller(&self) -> &PartitionId {
-        let shared = self.pod.settings.shared.as_ref().filter(|_| self.tracked.stays.get());
-        shared.unwrap_or(&self.claim.partition)
+        self.pod.on_controller(self.tracked, &self.claim.partition)
     }
 
     fn again(&self, words: &str) -> Setback {

@@ -111,10 +111,10 @@ impl<W: Environment> Driver<W> {
             DriverAction::RemoveForeign { pod, partition } => {
                 spawn_local(unclaimed::remove_foreign(Rc::clone(shared), pod, partition));
             }
-            DriverAction::Refresh(claim) => {
+            DriverAction::Refresh(claim, why) => {
                 let (shared, tracked) = (Rc::clone(shared), shared.tracked(&claim.partition));
                 spawn_local(restarted_on_panic(claim.partition.clone(), move || {
-                    refresh::refresh(Rc::clone(&shared), Rc::clone(&tracked), claim.clone())
+                    refresh::refresh(Rc::clone(&shared), Rc::clone(&tracked), claim.clone(), why)
                 }));
             }
         }

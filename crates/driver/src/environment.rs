@@ -51,14 +51,17 @@ pub trait Files: 'static {
     /// Tests whether files can be written to the directory.
     fn probe(&self, directory: &Path) -> impl Future<Output = Result<(), FilesError>>;
 
-    /// Writes the files of a claim. When this returns, they are durable and readable by the claim's user.
-    /// After a failure, none of the written files is left.
+    /// Writes the files of a claim. When this returns, they are readable by the claim's user, but may not
+    /// outlive a crash of this host. After a failure, none of the written files is left.
     fn deliver(
         &self,
         directory: &Path,
         claim: &Claim,
         config: Self::Config,
     ) -> impl Future<Output = Result<(), FilesError>>;
+
+    /// Makes the files of a claim durable.
+    fn flush(&self, directory: &Path, claim: &Claim) -> impl Future<Output = Result<(), FilesError>>;
 
     /// Deletes the files of a claim, however many there are. `Ok` if there were none. A directory that is
     /// away is an error, also if another one is in its place, for example an empty mount point.

@@ -66,6 +66,15 @@ impl Files for IpuofFiles {
         .await
     }
 
+    async fn flush(&self, directory: &Path, claim: &Claim) -> Result<(), FilesError> {
+        let claim = claim.clone();
+        self.blocking(directory, move |directory, marks| {
+            let gcds = written(directory, &claim).map_or(1, |several| several.max(2));
+            Ok(marks.open(directory)?.flush(&claim.partition, gcds)?)
+        })
+        .await
+    }
+
     async fn withdraw(&self, directory: &Path, claim: &Claim) -> Result<(), FilesError> {
         let claim = claim.clone();
         self.blocking(directory, move |directory, marks| match marks.open_used(directory)? {
@@ -81,12 +90,16 @@ const MOST_GCDS: u32 = 1 << 20;
 
 /// Removes the files of a partition, those for one GCD and those for several. The claim's size does not
 /// matter, because the files may be those of an earlier job of this id.
-fn remove(open: &IpuofDir, directory: &Path, Claim { partition, .. }: &Claim) -> Result<(), Error> {
-    open.remove(partition, 1)?;
+fn remove(open: &IpuofDir, directory: &Path, claim: &Claim) -> Result<(), Error> {
+    open.remove(&claim.partition, 1)?;
     // Files are written in order, and one more may have been begun.
+    open.remove(&claim.partition, written(directory, claim).map_or(2, |several| several + 1))
+}
+
+/// The number of files that a partition with several GCDs has.
+fn written(directory: &Path, Claim { partition, .. }: &Claim) -> Option<u32> {
     let is_there = |gcd: &u32| directory.join(file_name(partition, *gcd, 2)).symlink_metadata().is_ok();
-    let last = (0..MOST_GCDS).take_while(is_there).last();
-    open.remove(partition, last.map_or(2, |gcd| gcd + 2))
+    (0..MOST_GCDS).take_while(is_there).last().map(|gcd| gcd + 1)
 }
 
 /// Warns once per process that every user can read the files. This is true of every file in the directory.

@@ -43,9 +43,20 @@ async fn all_files_of_a_partition_go_and_no_others() {
         let files = files();
         files.deliver(dir.path(), &claim(size), gcds(count)).await.unwrap();
         assert_eq!(names(dir.path()).len(), before.len() + count);
+        files.flush(dir.path(), &claim(size)).await.unwrap();
         files.withdraw(dir.path(), &claim(size)).await.unwrap();
         assert_eq!(names(dir.path()), before, "{size} IPUs, {count} GCDs");
     }
+}
+
+#[tokio::test]
+async fn a_flush_misses_no_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = files();
+    files.deliver(dir.path(), &claim(1), gcds(1)).await.unwrap();
+    fs::remove_file(dir.path().join("slurm_1.conf")).unwrap();
+    let error = files.flush(dir.path(), &claim(1)).await.unwrap_err().to_string();
+    assert!(error.contains("slurm_1.conf"), "{error}");
 }
 
 #[tokio::test]

@@ -37,6 +37,7 @@ mod resource_probes;
 mod restart_on_panic;
 mod run_records;
 mod settings;
+mod settle;
 mod shared_state;
 mod shown_as_removed;
 mod survey;

@@ -29,6 +29,7 @@ pub(crate) async fn make_idle<W: Environment>(
     reset: bool,
 ) -> bool {
     let _turn = tracked.turn.lock().await;
+    tracked.begin_next_use();
     let began = Instant::now();
     let (run, partition) = (claim.run, &claim.partition);
     match made_idle(&shared, &tracked, &claim, reset).await {

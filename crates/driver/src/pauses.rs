@@ -4,16 +4,21 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 const SHORTEST_POLL: Duration = Duration::from_millis(10);
+/// The shortest pause around the usual time.
+const SHORTEST_DUE_POLL: Duration = Duration::from_millis(3);
 const LONGEST_POLL: Duration = Duration::from_secs(1);
 
 /// The pause before the next look at work that has taken `elapsed` until now. Quick work is noticed quickly,
 /// and slow work is not asked for often.
 ///
 /// Around `usual`, the duration of the last create, looks are five times as frequent. Creates of one
-/// controller take similar times, and a job waits for the look that finds its partition ready.
+/// controller take similar times, and a job waits for the look that finds its partition ready. A pause is at
+/// most a quarter of the time to the usual moment or since then, so that the looks are closest together there.
 pub(crate) fn poll_pause(elapsed: Duration, usual: Option<Duration>) -> Duration {
     let is_due = usual.is_some_and(|usual| (usual * 9 / 10..usual * 3 / 2).contains(&elapsed));
-    (elapsed / if is_due { 200 } else { 40 }).clamp(SHORTEST_POLL, LONGEST_POLL)
+    let pause = (elapsed / if is_due { 200 } else { 40 }).clamp(SHORTEST_POLL, LONGEST_POLL);
+    let to_usual = usual.map_or(Duration::MAX, |usual| usual.abs_diff(elapsed));
+    pause.min((to_usual / 4).max(SHORTEST_DUE_POLL))
 }
 
 /// An exponential backoff with jitter.
@@ -71,8 +76,29 @@ mod tests {
     fn an_end_that_is_due_is_noticed_sooner() {
         let usual = Some(Duration::from_secs(60));
         assert_eq!(poll_pause(Duration::from_secs(50), usual), LONGEST_POLL);
-        assert_eq!(poll_pause(Duration::from_secs(60), usual), Duration::from_millis(300));
+        assert_eq!(poll_pause(Duration::from_secs(70), usual), Duration::from_millis(350));
+        assert_eq!(poll_pause(Duration::from_secs(60), usual), SHORTEST_DUE_POLL);
         assert_eq!(poll_pause(Duration::from_secs(100), usual), LONGEST_POLL);
+    }
+
+    /// The moments of the looks at work that takes `took`, the last of which finds it done.
+    fn looks(took: Duration, usual: Option<Duration>) -> Vec<Duration> {
+        let next = |elapsed: &Duration| (*elapsed < took).then(|| *elapsed + poll_pause(*elapsed, usual));
+        std::iter::successors(Some(Duration::ZERO), next).collect()
+    }
+
+    #[test]
+    fn an_end_at_the_usual_time_is_noticed_within_milliseconds_for_few_more_looks() {
+        for millis in [100, 500, 2_000, 10_000, 60_000] {
+            let (took, jitter) = (Duration::from_millis(millis), Duration::from_millis(millis / 500));
+            for took in [took - jitter, took, took + jitter] {
+                let with = looks(took, Some(Duration::from_millis(millis)));
+                let without = looks(took, None);
+                let late = *with.last().unwrap() - took;
+                assert!(late <= SHORTEST_DUE_POLL.max(jitter / 2), "{took:?}: {late:?} late");
+                assert!(with.len() <= without.len() + 50, "{took:?}: {} looks", with.len());
+            }
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::hosts::ToldHosts;
 use crate::observed_pool::ObservedPool;
 use crate::refusing_controller::Refusals;
 use crate::shown_as_removed::ShownAsRemoved;
+use crate::tracked::Tracked;
 use crate::{CallError, Controller, Failure, Listing, ModelSettings, PartitionState, PodSetup};
 
 /// A Pod in use. A task keeps the Pod with which it began. A new configuration makes new Pods.
@@ -75,6 +76,11 @@ impl PlaceInQueue {
 }
 
 impl<C> PodInUse<C> {
+    /// The partition that the controller has for one of ours: a shared one has a name of its own.
+    pub fn on_controller<'a>(&'a self, tracked: &Tracked, partition: &'a PartitionId) -> &'a PartitionId {
+        self.settings.shared.as_ref().filter(|_| tracked.stays.get()).unwrap_or(partition)
+    }
+
     /// The next place in the order of create calls on this controller.
     ///
     /// Jobs that begin together are requested in that order. Otherwise the controller might break up the

@@ -1,56 +1,87 @@
-//! The rewriting of files after a controller moved a partition to other IPUs.
+//! The rewriting of a partition's files: a controller moved it to other IPUs, or the files may be lost.
 
 use std::rc::Rc;
 use std::time::Duration;
 
-use ledger::Claim;
+use ledger::{Claim, Stale};
 use tokio::time::sleep;
 
 use crate::pauses::Backoff;
 use crate::shared_state::SharedState;
-use crate::tracked::{PartitionOwner, Tracked};
+use crate::tracked::Tracked;
 use crate::{Controller, Environment, Files};
 
 /// The longest pause between two tries.
-const RETRY_CAP: Duration = Duration::from_secs(5);
-
-/// The number of tries, after which the job keeps the old files. An ending job waits for the tries.
-const TRIES: u32 = 5;
+const RETRY_CAP: Duration = Duration::from_secs(30);
 
 /// Writes the files of a running job's partition anew.
-pub(crate) async fn refresh<W: Environment>(shared: Rc<SharedState<W>>, tracked: Rc<Tracked>, claim: Claim) {
-    let (run, partition) = (claim.run, &claim.partition);
-    let mut backoff = Backoff::new(partition.as_str(), RETRY_CAP);
-    let _turn = tracked.turn.lock().await;
-    while tracked.owner.get() == PartitionOwner::Ours {
-        let Err(trouble) = rewritten(&shared, &tracked, &claim).await else {
-            return tracing::info!(
-                "{run}: partition {partition} was relocated; the files it has are written anew"
-            );
+pub(crate) async fn refresh<W: Environment>(
+    shared: Rc<SharedState<W>>,
+    tracked: Rc<Tracked>,
+    claim: Claim,
+    why: Stale,
+) {
+    // A create or a bind that is under way begins a use of its own.
+    let number = {
+        let _turn = tracked.turn.lock().await;
+        tracked.present_use.get()
+    };
+    if insist(&shared, &tracked, &claim, number).await {
+        let (run, partition) = (claim.run, &claim.partition);
+        let why = match why {
+            Stale::Moved => "it was moved to other IPUs",
+            Stale::MayBeLost => "an earlier slurmctld ended before they were durable",
+        };
+        tracing::info!("{run}: the IPUoF files of partition {partition} are written anew: {why}");
+    }
+}
+
+/// Writes the files anew and makes them durable, as often as it takes. Returns false if this use of the partition
+/// ends before.
+pub(crate) async fn insist<W: Environment>(
+    shared: &Rc<SharedState<W>>,
+    tracked: &Tracked,
+    claim: &Claim,
+    number: u32,
+) -> bool {
+    let mut backoff = Backoff::new(claim.partition.as_str(), RETRY_CAP);
+    while tracked.is_used_for(number) {
+        let Err(trouble) = rewritten(shared, tracked, claim, number).await else {
+            return tracked.is_used_for(number);
         };
         let pause = backoff.next_pause();
-        if backoff.tries() == TRIES {
-            return tracing::error!(
-                "{run}: partition {partition} was relocated, its files are the old ones or gone: {trouble}"
+        if backoff.worth_a_line() {
+            let (run, partition, tries) = (claim.run, &claim.partition, backoff.tries());
+            tracing::warn!(
+                "{run}: the IPUoF files of partition {partition} are old or lost, try {tries}: {trouble}; trying again"
             );
         }
         sleep(pause).await;
     }
+    false
 }
 
 async fn rewritten<W: Environment>(
     shared: &Rc<SharedState<W>>,
     tracked: &Tracked,
     claim: &Claim,
+    number: u32,
 ) -> Result<(), String> {
     let pod = shared.pod(claim)?;
     let Some(directory) = tracked.directory.borrow().clone().or_else(|| pod.settings.ipuof_dir.clone())
     else {
         return Ok(());
     };
-    let config = pod.controller.ipuof_config(&claim.partition).await.map_err(|error| error.message)?;
+    let partition = pod.on_controller(tracked, &claim.partition);
+    let config = pod.controller.ipuof_config(partition).await.map_err(|error| error.message)?;
     let _alone = tracked.files.lock().await;
-    let delivered =
-        shared.with_files(&directory, shared.environment.files().deliver(&directory, claim, config)).await;
-    delivered.map_err(|trouble| trouble.words)
+    if !tracked.is_used_for(number) {
+        return Ok(());
+    }
+    let files = shared.environment.files();
+    let durable = async {
+        files.deliver(&directory, claim, config).await?;
+        files.flush(&directory, claim).await
+    };
+    shared.with_files(&directory, durable).await.map_err(|trouble| trouble.words)
 }

@@ -38,6 +38,7 @@ const LATE_CALL: Duration = Duration::from_secs(600);
 /// partition of others, of a pool, or shared by all jobs stays.
 pub(crate) async fn remove<W: Environment>(shared: Rc<SharedState<W>>, tracked: Rc<Tracked>, claim: Claim) {
     let _turn = tracked.turn.lock().await;
+    tracked.begin_next_use();
     let began = Instant::now();
     let (shared, tracked, claim) = (&shared, &tracked, &claim);
     let (run, partition) = (claim.run, &claim.partition);

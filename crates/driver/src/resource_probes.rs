@@ -175,13 +175,13 @@ impl<W: Environment> SharedState<W> {
     /// Records an entry whose loss is no reason to stop: in the worst case the next slurmctld looks for work
     /// that is done already. While the owner of the journal is unknown, the call waits.
     pub(crate) async fn note(&self, entry: Entry, claim: &Claim) {
-        while let Err(error) = self.record(entry.clone()).await {
-            tracing::debug!("partition {} of {}: {error}", claim.partition, claim.run);
-            if !error.is_blind() {
-                return;
-            }
-            sleep(PERIOD).await;
-        }
+        unless_blind(claim, async || self.record(entry.clone()).await).await;
+    }
+
+    /// Waits until it is certain that no other slurmctld has taken over the journal, or until it is certain that
+    /// the journal is in another trouble.
+    pub(crate) async fn in_charge(&self, claim: &Claim) {
+        unless_blind(claim, async || self.confirm().await).await;
     }
 
     /// Returns once it is certain that this slurmctld is still in charge. Never returns if another has taken
@@ -213,6 +213,17 @@ impl<W: Environment> SharedState<W> {
             Err(error) if error.is_final() => std::future::pending().await,
             result => result,
         }
+    }
+}
+
+/// Repeats work on the journal while its owner is unknown. Ends with the work's success or any other failure.
+async fn unless_blind(claim: &Claim, work: impl AsyncFn() -> Result<(), JournalError>) {
+    while let Err(error) = work().await {
+        tracing::debug!("partition {} of {}: {error}", claim.partition, claim.run);
+        if !error.is_blind() {
+            return;
+        }
+        sleep(PERIOD).await;
     }
 }
 

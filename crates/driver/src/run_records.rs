@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use ledger::{Claim, Seconds};
 
+use crate::settle::settle;
 use crate::shared_state::SharedState;
 use crate::tracked::{PartitionOwner, Tracked};
 use crate::{Entry, Environment};
@@ -17,11 +18,10 @@ pub(crate) async fn bind<W: Environment>(shared: Rc<SharedState<W>>, tracked: Rc
     if tracked.owner.get() != PartitionOwner::Ours {
         return;
     }
+    tracked.begin_next_use();
     let ipuof_dir = tracked.directory.borrow().as_deref().map(Path::to_path_buf);
     shared.note(Entry::Create { claim: claim.clone(), ipuof_dir, stays: tracked.stays.get() }, &claim).await;
-    if tracked.unanswered.get() == 0 {
-        shared.note(Entry::Created(claim.partition.clone()), &claim).await;
-    }
+    settle(&shared, &tracked, &claim);
 }
 
 /// Records that a batch script was launched. Slurm saves that seconds later, and the slurmctld after a crash

@@ -33,6 +33,8 @@ pub(crate) struct Tracked {
     pub cancel: RefCell<CancellationToken>,
     /// Cancelled when the partition is gone. Replaced by each order to remove it.
     pub gone: RefCell<CancellationToken>,
+    /// The number of its present use: a run, its time without a run, or its removal.
+    pub present_use: Cell<u32>,
     /// The claim in the journal of an earlier slurmctld.
     pub before: Option<Claim>,
     /// The owner of the partition.
@@ -61,6 +63,7 @@ impl Tracked {
             files: Mutex::default(),
             cancel: RefCell::default(),
             gone: RefCell::default(),
+            present_use: Cell::new(0),
             before: None,
             owner: Cell::new(owner),
             unanswered: Cell::new(0),
@@ -71,6 +74,16 @@ impl Tracked {
             home: RefCell::default(),
             directory: RefCell::default(),
         }
+    }
+
+    /// Ends the present use. Work for it that still goes on writes no file and no entry any more.
+    pub fn begin_next_use(&self) {
+        self.present_use.update(|number| number + 1);
+    }
+
+    /// Whether the partition is ours, and its present use has this number.
+    pub fn is_used_for(&self, number: u32) -> bool {
+        self.owner.get() == PartitionOwner::Ours && self.present_use.get() == number
     }
 
     /// The claim, moved to the Pod that has the partition. An earlier version gave one id to two jobs on two

@@ -1,6 +1,8 @@
 //! Partitions of an earlier slurmctld in the journal: each finds its run, stays a while, or is removed.
 
-use ledger::{AdoptedAs, Event, RecordedPartition, RecordedStage, Seconds};
+use ledger::{
+    Action, AdoptedAs, Awaits, Claim, DriverAction, Event, RecordedPartition, RecordedStage, Seconds, Stale,
+};
 use tracing::{info, warn};
 
 use crate::frontend::Frontend;
@@ -15,11 +17,15 @@ const FOR_PROCESSES: i64 = 600;
 pub fn take_over(frontend: &Frontend, records: impl IntoIterator<Item = RecordedPartition>) {
     for record in records {
         let claim = frontend.jobs_before.complete(&record.claim);
-        let holder = frontend.ledger().holder(&claim.partition).map(|holder| holder.run);
-        if let Some(at) = record.launched.filter(|_| holder == Some(claim.run)) {
+        let holder = frontend.ledger().holder(&claim.partition).cloned();
+        let has_it = holder.as_ref().is_some_and(|holder| holder.run == claim.run);
+        if let Some(at) = record.launched.filter(|_| has_it) {
             lock(&frontend.launched_before).insert((claim.partition.clone(), claim.run.job), at);
         }
-        if holder.is_some() {
+        if let Some(holder) = holder {
+            if !record.has_durable_files {
+                write_files_anew(frontend, holder);
+            }
             continue;
         }
         if let RecordedStage::Kept(until) = record.stage {
@@ -45,6 +51,14 @@ pub fn take_over(frontend: &Frontend, records: impl IntoIterator<Item = Recorded
         }
     }
     frontend.jobs_before.forget();
+}
+
+/// Has the files of a running job's partition written anew. For a job that still waits for its partition, the
+/// create writes them.
+fn write_files_anew(frontend: &Frontend, claim: Claim) {
+    if frontend.ledger().awaits(&claim) == Some(Awaits::JobEnd) {
+        frontend.carry_out(vec![Action::Driver(DriverAction::Refresh(claim, Stale::MayBeLost))]);
+    }
 }
 
 /// Whether processes of a run may be left on a partition of a pool. Slurm saved its state before the run began, and

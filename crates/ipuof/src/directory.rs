@@ -1,7 +1,7 @@
 //! The directory in which slurmctld writes config files for all nodes.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open, openat, renameat};
 use nix::sys::stat::Mode;
-use nix::unistd::{UnlinkatFlags, fsync, geteuid, unlinkat};
+use nix::unistd::{UnlinkatFlags, close, fsync, geteuid, unlinkat};
 use vipu_types::{Gcd, PartitionId};
 
 use crate::access::{Access, grant};
@@ -36,8 +36,8 @@ pub enum Readers {
 /// The open directory of config files.
 ///
 /// All paths are relative to the open directory, and no symlink in it is followed. Nothing in the directory
-/// can therefore lead a write elsewhere. A file appears under its name complete, durable and with its final
-/// permissions, in place of an older file, or not at all.
+/// can therefore lead a write elsewhere. A file appears under its name complete and with its final permissions,
+/// in place of an older file, or not at all. All files but those of partitions are durable when they appear.
 #[derive(Debug)]
 pub struct IpuofDir {
     fd: OwnedFd,
@@ -69,7 +69,8 @@ impl IpuofDir {
         // Any user id but our own shows the way that works.
         let somebody_else = geteuid().as_raw() ^ 1;
         let name = format!(".probe-{}-{}", process::id(), PROBES.fetch_add(1, Ordering::Relaxed));
-        let written = self.prepare(&name, &[b' '; LARGEST_FILE], somebody_else, self.ways);
+        let written =
+            self.prepare(&name, |to| to.write_all(&[b' '; LARGEST_FILE]), somebody_else, self.ways, flushed);
         let removed = self.unlink(&name);
         let access = written.and_then(|access| removed.map(|()| access));
         access.map_err(|error| match error {
@@ -109,11 +110,12 @@ impl IpuofDir {
     /// # Errors
     /// The mark cannot be written.
     pub fn set_mark(&self, name: &str, mark: &str) -> Result<(), Error> {
-        self.put(name, format!("{mark}\n").as_bytes(), geteuid().as_raw(), self.ways)?;
+        self.put(name, |to| writeln!(to, "{mark}"), geteuid().as_raw(), self.ways)?;
         self.sync()
     }
 
-    /// Writes the files of a partition, one for each GCD, readable by the user `reader`.
+    /// Writes the files of a partition, one for each GCD, readable by the user `reader`. [`IpuofDir::flush`]
+    /// makes them durable.
     ///
     /// # Errors
     /// A file could not be written. Others may be there already, and [`IpuofDir::remove`] removes them.
@@ -122,10 +124,23 @@ impl IpuofDir {
         let mut worst = None;
         for (name, gcd) in file_names(partition, count).zip(gcds) {
             let json = to_json(gcd).map_err(|error| self.refused("render", &name, error))?;
-            worst = worst.max(Some(self.put(&name, &json, reader, self.ways)?));
+            let fill = |name: &str| self.prepare(name, |to| to.write_all(&json), reader, self.ways, closed);
+            worst = worst.max(Some(self.place(&name, fill)?));
         }
-        self.sync()?;
         worst.ok_or_else(|| Error::NoGcd(partition.clone()))
+    }
+
+    /// Makes the files of a partition with `gcds` GCDs durable.
+    ///
+    /// # Errors
+    /// A file cannot be made durable. It may be lost, or empty, after a crash of this host.
+    pub fn flush(&self, partition: &PartitionId, gcds: u32) -> Result<(), Error> {
+        let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+        for name in file_names(partition, gcds) {
+            let flushed = openat(&self.fd, name.as_str(), flags, Mode::empty()).and_then(|file| fsync(&file));
+            flushed.map_err(|errno| self.refused("flush", &name, errno.into()))?;
+        }
+        self.sync()
     }
 
     /// Removes the files of a partition with `gcds` GCDs, and unfinished files of an interrupted
@@ -140,11 +155,16 @@ impl IpuofDir {
         self.sync()
     }
 
-    /// Writes a file that belongs to no partition, in place of an older one.
+    /// Writes a file that belongs to no partition, in place of an older one. `content` writes the content.
     ///
     /// # Errors
     /// The file could not be written, or the file system cannot keep other users from reading it.
-    pub fn write(&self, name: &str, content: &[u8], readers: Readers) -> Result<(), Error> {
+    pub fn write(
+        &self,
+        name: &str,
+        content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+        readers: Readers,
+    ) -> Result<(), Error> {
         let (reader, ways): (_, &[Access]) = match readers {
             Readers::Everyone => (geteuid().as_raw(), &[Access::WorldReadable]),
             Readers::Only(user) => (user, &[Access::Owner, Access::Acl]),
@@ -160,10 +180,15 @@ impl IpuofDir {
         self.unlink(name)
     }
 
-    /// Writes a file under its final name.
-    fn put(&self, name: &str, content: &[u8], reader: u32, ways: &[Access]) -> Result<Access, Error> {
+    /// Writes a durable file under its final name.
+    fn put(&self, name: &str, content: impl Content, reader: u32, ways: &[Access]) -> Result<Access, Error> {
+        self.place(name, |temporary| self.prepare(temporary, content, reader, ways, flushed))
+    }
+
+    /// Writes a file with `fill` under another name, and gives it its final name.
+    fn place(&self, name: &str, fill: impl FnOnce(&str) -> Result<Access, Error>) -> Result<Access, Error> {
         let temporary = temporary(name);
-        let placed = self.prepare(&temporary, content, reader, ways).and_then(|access| {
+        let placed = fill(&temporary).and_then(|access| {
             renameat(&self.fd, temporary.as_str(), &self.fd, name)
                 .map(|()| access)
                 .map_err(|errno| self.refused("write", name, errno.into()))
@@ -175,13 +200,23 @@ impl IpuofDir {
         placed
     }
 
-    /// Makes a durable file with its final permissions.
-    fn prepare(&self, name: &str, content: &[u8], reader: u32, ways: &[Access]) -> Result<Access, Error> {
+    /// Makes a file with its final permissions, and ends the write with `finish`.
+    fn prepare(
+        &self,
+        name: &str,
+        content: impl Content,
+        reader: u32,
+        ways: &[Access],
+        finish: fn(File) -> io::Result<()>,
+    ) -> Result<Access, Error> {
         let file = self.create(name).map_err(|errno| self.refused("create", name, errno.into()))?;
-        let fill = |mut file: File| -> io::Result<Access> {
-            file.write_all(content)?;
+        let fill = |file: File| -> io::Result<Access> {
+            let mut buffered = BufWriter::new(&file);
+            content(&mut buffered)?;
+            buffered.flush()?;
+            drop(buffered);
             let access = grant(&file, reader, ways)?;
-            file.sync_all()?;
+            finish(file)?;
             Ok(access)
         };
         fill(file).map_err(|error| self.refused("write", name, error))
@@ -218,6 +253,21 @@ impl IpuofDir {
     fn refused(&self, doing: &'static str, name: &str, source: io::Error) -> Error {
         Error::Refused { doing, path: self.path.join(name), source }
     }
+}
+
+/// Writes the content of a file.
+trait Content: FnOnce(&mut dyn Write) -> io::Result<()> {}
+
+impl<T: FnOnce(&mut dyn Write) -> io::Result<()>> Content for T {}
+
+/// Closes a file that is durable by then.
+fn flushed(file: File) -> io::Result<()> {
+    file.sync_all()
+}
+
+/// Closes a file. A network file system sends the content to its server by then, and may refuse it.
+fn closed(file: File) -> io::Result<()> {
+    Ok(close(file)?)
 }
 
 /// The name of a file until it is complete.

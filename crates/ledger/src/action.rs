@@ -72,12 +72,22 @@ pub enum DriverAction {
         /// The partition.
         partition: PartitionId,
     },
-    /// Write the files of a running job's partition anew, because it is on other IPUs now. No answer.
-    Refresh(Claim),
+    /// Write the files of a running job's partition anew. No answer.
+    Refresh(Claim, Stale),
     /// Ask the controller for its IPUs and partitions. Answer: [`crate::Event::Inventory`] or
     /// [`crate::Event::Unreachable`]. One listing may answer several surveys, if it is asked for after the
     /// last of them.
     Survey(PodId),
+}
+
+/// The reason why files of a partition are written anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stale {
+    /// The partition is on other IPUs now.
+    Moved,
+    /// An earlier slurmctld wrote them, and its journal does not say that they were durable. Not a reason of the
+    /// ledger.
+    MayBeLost,
 }
 
 /// An action of the host thread.

@@ -134,7 +134,7 @@ mod wait_reason;
 mod waiting_line;
 mod whole_times;
 
-pub use action::{Action, DriverAction, HostAction};
+pub use action::{Action, DriverAction, HostAction, Stale};
 pub use claim::Claim;
 pub use claims::Stay;
 pub use drains::{Drain, DrainScope};

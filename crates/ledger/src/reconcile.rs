@@ -10,7 +10,7 @@ use crate::claim::Serial;
 use crate::lifecycle::Signal;
 use crate::partition_health::{LOOK_AGAIN, Listing, News};
 use crate::pod::Pod;
-use crate::{Action, DriverAction, Ending, HostAction, Ledger, Millis, SeenPartition};
+use crate::{Action, DriverAction, Ending, HostAction, Ledger, Millis, SeenPartition, Stale};
 
 /// The findings of a listing, apart from the holders of IPUs.
 pub(crate) struct Findings {
@@ -99,7 +99,7 @@ impl Ledger {
                     todo.push(Action::Host(HostAction::Broken(claim.clone(), words)))
                 }
                 Some(News::Relocated) => todo.extend([
-                    Action::Driver(DriverAction::Refresh(claim.clone())),
+                    Action::Driver(DriverAction::Refresh(claim.clone(), Stale::Moved)),
                     Action::Host(HostAction::TellRelocated(claim.clone())),
                 ]),
                 None => {}

@@ -13,6 +13,8 @@ pub struct RecordedPartition {
     pub launched: Option<Seconds>,
     /// The stage that it had reached.
     pub stage: RecordedStage,
+    /// Whether its files were durable.
+    pub has_durable_files: bool,
 }
 
 /// The stage of a partition when slurmctld ended.

@@ -53,7 +53,7 @@ pub(crate) fn measure(extent: Extent) -> Result<Vec<Row>> {
     };
     per_second(Side::Stock)?;
     per_second(Side::Ours)?;
-    let pairs = pairs(&alternate(extent.of(30, 2), per_second)?, |calls| *calls);
+    let pairs = pairs(&alternate(extent.pairs(30), per_second)?, |calls| *calls);
     let (name, what) = ("client", "status calls of vipu-client per second, beside the bare stub");
     Ok(vec![Row { name, what, unit: "1/s", scale: Scale::Ratio, target: Target::AtLeast(0.95), pairs }])
 }

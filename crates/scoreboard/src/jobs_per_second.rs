@@ -22,7 +22,7 @@ pub(crate) fn measure(extent: Extent) -> Result<Vec<Row>> {
     let jobs = extent.of(400, 10);
     with_both(settings, |both| {
         let mut round = 0;
-        let measured = alternate(extent.of(12, 1), |side| {
+        let measured = alternate(extent.pairs(12), |side| {
             round += 1;
             run(both.cluster(side), jobs, round)
         })?;

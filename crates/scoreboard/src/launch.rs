@@ -1,19 +1,14 @@
 //! The time from a ready partition to the first command of a job that is alone, beside a stock Slurm whose
 //! PrologSlurmctld sleeps for as long as the create.
 
-use std::{
-    fs::{self, Permissions},
-    os::unix::fs::PermissionsExt,
-    path::Path,
-    time::Duration,
-};
+use std::{fs, time::Duration};
 
 use anyhow::{Context, Result, ensure};
-use tempfile::TempDir;
-use testbed::{Cluster, JobId, Settings};
+use testbed::{Cluster, JobId};
 
 use crate::{
     Extent, Row, Target,
+    prolog::Prolog,
     row::Scale,
     sides::{Side, alternate, pairs, settings, with_both},
 };
@@ -32,21 +27,25 @@ const ROWS: [(&str, &str, Target, By, usize); 3] = [
 ];
 
 pub(crate) fn measure(extent: Extent) -> Result<Vec<Row>> {
-    let prolog = Prolog::new(extent.of(Duration::from_secs(2), Duration::from_millis(300)))?;
+    let create: Duration = extent.of(Duration::from_secs(2), Duration::from_millis(300));
+    let prolog = Prolog::new(|folder| {
+        format!("sleep {}\ndate +%s%N > {}/$SLURM_JOB_ID", create.as_secs_f64(), folder.display())
+    })?;
+    let settings = |side| {
+        let settings = settings(side).nodes(1).create_time(create);
+        if side.has_plugins() { settings } else { prolog.added_to(settings) }
+    };
     let rows = &ROWS[..extent.of(ROWS.len(), 1)];
-    with_both(
-        |side| prolog.settings(side),
-        |both| {
-            let row = |&(name, what, target, by, number)| {
-                let launch = |side| launch(both.cluster(side), side, by, &prolog);
-                // The first job of a cluster finds nothing in the machine's caches.
-                alternate(1, launch)?;
-                let pairs = pairs(&alternate(extent.of(number, 1), launch)?, |time| 1e3 * time.as_secs_f64());
-                anyhow::Ok(Row { name, what, unit: "ms", scale: Scale::Ratio, target, pairs })
-            };
-            rows.iter().map(row).collect()
-        },
-    )
+    with_both(settings, |both| {
+        let row = |&(name, what, target, by, number)| {
+            let launch = |side| launch(both.cluster(side), side, by, &prolog);
+            // The first job of a cluster finds nothing in the machine's caches.
+            alternate(1, launch)?;
+            let pairs = pairs(&alternate(extent.pairs(number), launch)?, |time| 1e3 * time.as_secs_f64());
+            anyhow::Ok(Row { name, what, unit: "ms", scale: Scale::Ratio, target, pairs })
+        };
+        rows.iter().map(row).collect()
+    })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,9 +76,12 @@ fn launch(cluster: &Cluster, side: Side, by: By, prolog: &Prolog) -> Result<Dura
     let [started, job, ..] = words[..] else { anyhow::bail!("{by:?} printed '{shown}'") };
     let (started, job): (u64, JobId) = (started.parse()?, job.parse()?);
     cluster.await_end(job, LIMIT)?;
-    let ready = match side {
-        Side::Stock => prolog.ended(job)?,
-        Side::Ours => {
+    let ready = match side.has_plugins() {
+        false => {
+            let note = fs::read_to_string(prolog.note(&job.to_string()));
+            note.with_context(|| format!("job {job} had no PrologSlurmctld"))?.trim().parse()?
+        }
+        true => {
             let partition = words.get(2).with_context(|| format!("job {job} has no partition"))?;
             let record = cluster.mock().await_removed(partition, LIMIT)?;
             record.active.with_context(|| format!("{partition} was never ACTIVE"))?.0
@@ -87,42 +89,4 @@ fn launch(cluster: &Cluster, side: Side, by: By, prolog: &Prolog) -> Result<Dura
     };
     ensure!(started >= ready, "job {job} started before it was ready");
     Ok(Duration::from_nanos(started - ready))
-}
-
-/// The PrologSlurmctld of the stock side. It notes for each job when it ended.
-struct Prolog {
-    folder: TempDir,
-    create: Duration,
-}
-
-impl Prolog {
-    fn new(create: Duration) -> Result<Self> {
-        // SlurmUser runs the script and writes beside it.
-        let folder = tempfile::Builder::new().permissions(Permissions::from_mode(0o777)).tempdir()?;
-        fs::set_permissions(folder.path(), Permissions::from_mode(0o777))?;
-        let prolog = Self { folder, create };
-        let (script, folder) = (prolog.script(), prolog.folder.path().display().to_string());
-        let seconds = create.as_secs_f64();
-        fs::write(&script, format!("#!/bin/bash\nsleep {seconds}\ndate +%s%N > {folder}/$SLURM_JOB_ID\n"))?;
-        fs::set_permissions(&script, Permissions::from_mode(0o755))?;
-        Ok(prolog)
-    }
-
-    fn script(&self) -> std::path::PathBuf {
-        self.folder.path().join("prolog")
-    }
-
-    fn ended(&self, job: JobId) -> Result<u64> {
-        let note: &Path = &self.folder.path().join(job.to_string());
-        let note = fs::read_to_string(note).with_context(|| format!("job {job} had no PrologSlurmctld"))?;
-        Ok(note.trim().parse()?)
-    }
-
-    fn settings(&self, side: Side) -> Settings {
-        let settings = settings(side).nodes(1).create_time(self.create);
-        match side {
-            Side::Ours => settings,
-            Side::Stock => settings.slurm_conf(&format!("PrologSlurmctld={}", self.script().display())),
-        }
-    }
 }

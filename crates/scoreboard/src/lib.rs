@@ -9,9 +9,11 @@
 mod burst;
 mod client;
 mod estimate;
+mod gate;
 mod jobs_per_second;
 mod launch;
 mod memory;
+mod prolog;
 mod row;
 mod scheduling;
 mod sides;
@@ -27,7 +29,10 @@ use anyhow::Result;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// For docs/bench.md.
-    Full,
+    Full {
+        /// The bound on the pairs of each row.
+        most_pairs: usize,
+    },
     /// For a test that each measurement still works.
     Smoke,
 }
@@ -35,8 +40,16 @@ pub enum Extent {
 impl Extent {
     pub(crate) fn of<T>(self, full: T, smoke: T) -> T {
         match self {
-            Self::Full => full,
+            Self::Full { .. } => full,
             Self::Smoke => smoke,
+        }
+    }
+
+    /// The number of pairs of a row that has `full` pairs in docs/bench.md.
+    pub(crate) fn pairs(self, full: usize) -> usize {
+        match self {
+            Self::Full { most_pairs } => full.min(most_pairs),
+            Self::Smoke => 1,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Parser;
 use scoreboard::{Extent, MEASUREMENTS, table};
-use testbed::say;
+use testbed::{programs::Build, say};
 
 #[derive(Parser)]
 struct Arguments {
@@ -16,18 +16,24 @@ struct Arguments {
     /// The page whose table gets the rows.
     #[arg(long, value_name = "FILE")]
     page: PathBuf,
+    /// The most pairs of a row. Two are the fewest with an interval.
+    #[arg(long, value_name = "NUMBER", default_value_t = usize::MAX, hide_default_value = true)]
+    pairs: usize,
 }
 
 fn main() -> Result<()> {
-    let Arguments { name, page } = Arguments::parse();
+    let Arguments { name, page, pairs } = Arguments::parse();
+    let extent = Extent::Full { most_pairs: pairs.max(1) };
     let wanted = |measurement: &str| name.as_deref().is_none_or(|name| name == measurement);
     let mut rows = Vec::new();
     for measurement in MEASUREMENTS.iter().filter(|measurement| wanted(measurement.name)) {
         say(format!("measuring {}", measurement.name));
-        let measured = (measurement.measure)(Extent::Full)?;
+        let measured = (measurement.measure)(extent)?;
         measured.iter().for_each(scoreboard::Row::say_pairs);
-        // A later failure does not lose these rows.
-        table::write(&page, &measured)?;
+        // A later failure does not lose these rows. The page has no comparison with an earlier build.
+        if Build::earlier().is_err() {
+            table::write(&page, &measured)?;
+        }
         rows.extend(measured);
     }
     println!("{}", table::lines(&rows));

@@ -28,6 +28,8 @@ pub enum Verdict {
     Open,
     /// The whole interval is beyond the target.
     Missed,
+    /// A single pair has no interval.
+    OnePair,
     NoTarget,
 }
 
@@ -87,12 +89,17 @@ impl Row {
 }
 
 impl Target {
-    fn verdict(self, Estimate { mean, low, high }: Estimate) -> Verdict {
+    fn verdict(self, Estimate { mean, interval }: Estimate) -> Verdict {
         // Above zero is too much.
-        let (mean, best, worst) = match self {
-            Self::AtMost(most) => (mean - most, low - most, high - most),
-            Self::AtLeast(least) => (least - mean, least - high, least - low),
-            Self::None => return Verdict::NoTarget,
+        let excess = |value: f64| match self {
+            Self::AtMost(most) => Some(value - most),
+            Self::AtLeast(least) => Some(least - value),
+            Self::None => None,
+        };
+        let Some(mean) = excess(mean) else { return Verdict::NoTarget };
+        let bounds = interval.and_then(|(low, high)| excess(low).zip(excess(high)));
+        let Some((best, worst)) = bounds.map(|(one, other)| (one.min(other), one.max(other))) else {
+            return Verdict::OnePair;
         };
         match (mean <= 0.0, worst <= 0.0, best <= 0.0) {
             (true, true, _) => Verdict::Met,
@@ -120,6 +127,7 @@ impl fmt::Display for Verdict {
             Self::MetOnAverage => "met on average",
             Self::Open => "open",
             Self::Missed => "**missed**",
+            Self::OnePair => "no interval: one pair",
             Self::NoTarget => "",
         })
     }
@@ -131,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_verdict_looks_at_the_whole_interval() {
-        let interval = |low, mean, high| Estimate { mean, low, high };
+        let interval = |low, mean, high| Estimate { mean, interval: Some((low, high)) };
         let at_most = |estimate| Target::AtMost(1.1).verdict(estimate);
         assert_eq!(at_most(interval(0.9, 1.0, 1.1)), Verdict::Met);
         assert_eq!(at_most(interval(0.9, 1.0, 1.2)), Verdict::MetOnAverage);
@@ -146,8 +154,8 @@ mod tests {
 
     #[test]
     fn without_an_interval_nothing_is_certain() {
-        let one = Estimate { mean: 1.0, low: 0.0, high: f64::INFINITY };
-        assert_eq!(Target::AtMost(1.1).verdict(one), Verdict::MetOnAverage);
+        let one = Estimate { mean: 1.0, interval: None };
+        assert_eq!(Target::AtMost(1.1).verdict(one), Verdict::OnePair);
         assert_eq!(Target::None.verdict(one), Verdict::NoTarget);
     }
 }

@@ -15,7 +15,7 @@ use vipu_client::Call;
 use crate::{
     Extent, Row, Target,
     row::Scale,
-    sides::{Side, alternate, pairs},
+    sides::{Side, alternate, on_side, pairs},
 };
 
 /// The interval of backfill. The main scheduler has to begin in between.
@@ -39,7 +39,7 @@ const LINK_DOMAIN: u32 = 64;
 
 pub(crate) fn measure(extent: Extent) -> Result<Vec<Row>> {
     let nodes = extent.of(300, 50);
-    let measured = alternate(extent.of(6, 2), |side| processor_time(side, nodes))?;
+    let measured = alternate(extent.pairs(6), |side| processor_time(side, nodes))?;
     let pairs = pairs(&measured, |time| 1e3 * time.as_secs_f64());
     let (name, what) = ("scheduling", "processor time of slurmctld to schedule 1,200 jobs, half with IPUs");
     Ok(vec![Row { name, what, unit: "ms", scale: Scale::Ratio, target: Target::AtMost(1.05), pairs }])
@@ -87,10 +87,7 @@ fn settings(side: Side, nodes: u32) -> Settings {
         .slurm_conf("SlurmctldDebug=info")
         .mock(&["--ipus", &ipus(nodes).to_string()])
         .vipu_conf("ApiTimeout=3600");
-    match side {
-        Side::Ours => settings,
-        Side::Stock => settings.without_plugin(),
-    }
+    on_side(settings, side)
 }
 
 /// Returns the processor time of slurmctld in both cycles. On a busy machine backfill sometimes comes first, so there

@@ -1,13 +1,20 @@
 //! Both sides of a comparison, which take turns.
 
 use anyhow::Result;
-use testbed::{Cluster, Settings};
+use testbed::{Cluster, Settings, programs::Build};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Ours,
     /// Stock Slurm without our plugins, or whatever else ours is compared with.
     Stock,
+}
+
+impl Side {
+    /// Whether it has our plugins. The other side has those of an [earlier build](Build::earlier), if there is one.
+    pub(crate) fn has_plugins(self) -> bool {
+        self == Self::Ours || Build::earlier().is_ok()
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -45,9 +52,15 @@ pub(crate) fn pairs<T>(measured: &[(T, T)], value: impl Fn(&T) -> f64) -> Vec<Pa
 pub(crate) fn settings(side: Side) -> Settings {
     let settings =
         Cluster::settings().slurm_conf("SlurmctldDebug=info").slurm_conf("SlurmdDebug=info").logs_stay();
-    match side {
-        Side::Ours => settings,
-        Side::Stock => settings.without_plugin(),
+    on_side(settings, side)
+}
+
+/// Gives these settings the plugins of a side.
+pub(crate) fn on_side(settings: Settings, side: Side) -> Settings {
+    match (side, Build::earlier()) {
+        (Side::Ours, _) => settings,
+        (Side::Stock, Ok(earlier)) => settings.build(&earlier),
+        (Side::Stock, Err(_)) => settings.without_plugin(),
     }
 }
 

@@ -1,11 +1,11 @@
-//! The time of a quiet squeue.
+//! The time of a squeue that shows one job.
 
 use anyhow::Result;
 
 use crate::{
     Extent, Row, Target,
     row::Scale,
-    sides::{alternate, pairs, settings, with_both},
+    sides::{Side, alternate, pairs, settings, with_both},
 };
 
 /// The first series whose squeue loads no select plugin of its own.
@@ -16,9 +16,13 @@ pub(crate) fn measure(extent: Extent) -> Result<Vec<Row>> {
     with_both(
         |side| settings(side).nodes(1),
         |both| {
-            let measured = alternate(extent.of(30, 1), |side| both.cluster(side).answer_time("squeue"))?;
+            // Without a job, squeue would load no select plugin.
+            for side in [Side::Stock, Side::Ours] {
+                both.cluster(side).sbatch("true", &["--hold"])?;
+            }
+            let measured = alternate(extent.pairs(30), |side| both.cluster(side).answer_time("squeue"))?;
             let pairs = pairs(&measured, |time| 1e3 * time.as_secs_f64());
-            let (name, what) = ("squeue", "squeue of an idle cluster, mean of 50");
+            let (name, what) = ("squeue", "squeue with one job, mean of 50");
             let target = Target::AtMost(most);
             Ok(vec![Row { name, what, unit: "ms", scale: Scale::Ratio, target, pairs }])
         },

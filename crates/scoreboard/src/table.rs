@@ -19,7 +19,7 @@ pub fn lines(rows: &[Row]) -> String {
 
 fn line(row: &Row) -> String {
     let Row { name, what, unit, scale, target, .. } = row;
-    let Estimate { mean, low, high } = row.estimate();
+    let Estimate { mean, interval } = row.estimate();
     let (stock, ours) = (value(row.mean(Side::Stock)), value(row.mean(Side::Ours)));
     let sign = if *scale == Scale::Difference { "+" } else { "" };
     let target = match (scale, target) {
@@ -28,12 +28,16 @@ fn line(row: &Row) -> String {
     };
     let (pairs, verdict) = (row.pairs(), row.verdict());
     let compared = match scale {
-        Scale::Ratio => format!("{mean:.3} | {low:.3} to {high:.3}"),
-        Scale::Difference => format!("{sign}{mean:.2} {unit} | {low:.2} to {high:.2}"),
+        Scale::Ratio => format!("{mean:.3} | {}", shown(interval, 3)),
+        Scale::Difference => format!("{sign}{mean:.2} {unit} | {}", shown(interval, 2)),
     };
     format!(
         "| `{name}` | {what} | {stock} {unit} | {ours} {unit} | {compared} | {pairs} | {target} | {verdict} |\n"
     )
+}
+
+fn shown(interval: Option<(f64, f64)>, digits: usize) -> String {
+    interval.map_or_else(|| "none".into(), |(low, high)| format!("{low:.digits$} to {high:.digits$}"))
 }
 
 /// Three significant digits are as many as a measurement has.

@@ -5,11 +5,11 @@
 //! As long as a partition is kept, the thread also looks for requests of users.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
+use std::{fs, io};
 
 use ipuof::{IpuofDir, Readers};
 use slurm_host::{boundary, threads};
@@ -22,34 +22,40 @@ use crate::user_requests::UserRequests;
 /// The time between two looks for requests of users, as long as a partition is kept.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The texts of one moment.
-struct Texts {
+/// The documents of one moment.
+struct Documents {
     /// Whether a partition is kept for a failed job.
     keeps: bool,
-    document: Vec<u8>,
+    /// The document for all users. It becomes a text only in its files.
+    all: Status,
     /// The text for each user that has jobs. Empty if the document names the owners.
     own_jobs: BTreeMap<u32, Vec<u8>>,
 }
 
-impl Texts {
+impl Documents {
     fn of(status: Status, hides_owners: bool) -> serde_json::Result<Self> {
         let keeps = status.partitions.iter().any(|it| it.state == State::Kept);
         if !hides_owners {
-            return Ok(Self { keeps, document: status.to_json()?, own_jobs: BTreeMap::new() });
+            return Ok(Self { keeps, all: status, own_jobs: BTreeMap::new() });
         }
         let own_jobs = status.by_user().into_iter().map(|(user, own)| Ok((user, serde_json::to_vec(&own)?)));
         let own_jobs = own_jobs.collect::<serde_json::Result<_>>()?;
-        Ok(Self { keeps, document: status.without_owners().to_json()?, own_jobs })
+        Ok(Self { keeps, all: status.without_owners(), own_jobs })
     }
 }
 
 /// The threads, by directory.
 #[derive(Default)]
 pub(crate) struct PublicStatus {
-    writers: BTreeMap<PathBuf, SyncSender<Arc<Texts>>>,
+    writers: BTreeMap<PathBuf, SyncSender<Arc<Documents>>>,
 }
 
 impl PublicStatus {
+    /// Whether no directory gets the document, and none had it. Then it need not be made.
+    pub(crate) fn is_unwanted(&self, dirs: &BTreeSet<PathBuf>) -> bool {
+        dirs.is_empty() && self.writers.is_empty()
+    }
+
     /// Has the document written to these directories. Never waits: a directory that is behind misses this
     /// document.
     pub(crate) fn publish(
@@ -68,21 +74,21 @@ impl PublicStatus {
                 self.writers.insert(dir.clone(), queue);
             }
         }
-        match Texts::of(status, hides_owners) {
-            Ok(texts) => {
-                let texts = Arc::new(texts);
-                self.writers.values().for_each(|queue| drop(queue.try_send(Arc::clone(&texts))));
+        match Documents::of(status, hides_owners) {
+            Ok(documents) => {
+                let documents = Arc::new(documents);
+                self.writers.values().for_each(|queue| drop(queue.try_send(Arc::clone(&documents))));
             }
             Err(why) => warn!("cannot write the status for all users: {why}"),
         }
     }
 }
 
-fn start(plugin: Weak<Plugin>, dir: PathBuf, cluster: &str) -> Option<SyncSender<Arc<Texts>>> {
-    let (queue, texts) = sync_channel(1);
+fn start(plugin: Weak<Plugin>, dir: PathBuf, cluster: &str) -> Option<SyncSender<Arc<Documents>>> {
+    let (queue, documents) = sync_channel(1);
     let requests = UserRequests::in_dir(&dir, cluster);
     let writer = Writer { cluster: cluster.to_owned(), own_jobs: BTreeMap::new(), is_failing: false, dir };
-    match threads::spawn("vipu-public", move || serve(&texts, writer, requests, &plugin)) {
+    match threads::spawn("vipu-public", move || serve(&documents, writer, requests, &plugin)) {
         Ok(()) => Some(queue),
         Err(why) => {
             warn!("{why}: svipu has no status for all users");
@@ -93,7 +99,7 @@ fn start(plugin: Weak<Plugin>, dir: PathBuf, cluster: &str) -> Option<SyncSender
 
 /// Writes what comes, and looks for requests as long as a partition is kept, until the queue is over.
 fn serve(
-    queue: &Receiver<Arc<Texts>>,
+    queue: &Receiver<Arc<Documents>>,
     mut writer: Writer,
     mut requests: UserRequests,
     plugin: &Weak<Plugin>,
@@ -101,18 +107,18 @@ fn serve(
     writer.own_jobs = left_behind(&writer.dir, &writer.cluster);
     let mut keeps = false;
     loop {
-        let texts = match queue.recv_timeout(if keeps { LOOK } else { Duration::MAX }) {
-            Ok(texts) => Some(texts),
+        let documents = match queue.recv_timeout(if keeps { LOOK } else { Duration::MAX }) {
+            Ok(documents) => Some(documents),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return,
         };
-        keeps = texts.as_ref().map_or(keeps, |texts| texts.keeps);
+        keeps = documents.as_ref().map_or(keeps, |documents| documents.keeps);
         // Before the document: users who see a kept partition find the directory.
         if keeps {
             boundary::guard(&|| "vipu-public".into(), (), || requests.look(plugin));
         }
-        if let Some(texts) = texts {
-            writer.replace(&texts);
+        if let Some(documents) = documents {
+            writer.replace(&documents);
         }
     }
 }
@@ -127,8 +133,8 @@ struct Writer {
 }
 
 impl Writer {
-    fn replace(&mut self, texts: &Texts) {
-        let written = boundary::guard(&|| "vipu-public".into(), Ok(()), || self.write(texts));
+    fn replace(&mut self, documents: &Documents) {
+        let written = boundary::guard(&|| "vipu-public".into(), Ok(()), || self.write(documents));
         match &written {
             Ok(()) if self.is_failing => {
                 info!("{}: the status for all users is written again", self.dir.display())
@@ -141,15 +147,16 @@ impl Writer {
         self.is_failing = written.is_err();
     }
 
-    fn write(&mut self, texts: &Texts) -> Result<(), ipuof::Error> {
+    fn write(&mut self, documents: &Documents) -> Result<(), ipuof::Error> {
         // Another file system may have been mounted there since.
         let dir = IpuofDir::open(&self.dir)?;
-        dir.write(&file_names::public(&self.cluster), &texts.document, Readers::Everyone)?;
-        let users: BTreeSet<u32> = self.own_jobs.keys().chain(texts.own_jobs.keys()).copied().collect();
+        let write = |to: &mut dyn io::Write| Ok(documents.all.write_json(to)?);
+        dir.write(&file_names::public(&self.cluster), write, Readers::Everyone)?;
+        let users: BTreeSet<u32> = self.own_jobs.keys().chain(documents.own_jobs.keys()).copied().collect();
         // A file that cannot be written costs no other user his own.
         let results: Vec<_> = users
             .into_iter()
-            .map(|user| self.write_own_jobs(&dir, user, texts.own_jobs.get(&user)))
+            .map(|user| self.write_own_jobs(&dir, user, documents.own_jobs.get(&user)))
             .collect();
         results.into_iter().collect()
     }
@@ -168,7 +175,7 @@ impl Writer {
             return Ok(());
         };
         if self.own_jobs.get(&user) != Some(text) {
-            dir.write(&name, text, Readers::Only(user))?;
+            dir.write(&name, |to| to.write_all(text), Readers::Only(user))?;
             self.own_jobs.insert(user, text.clone());
         }
         Ok(())
@@ -199,7 +206,7 @@ mod tests {
         };
         fs::write(path(1002), "left behind").unwrap();
         let own_jobs = [(1000, b"a".to_vec()), (1001, b"b".to_vec())].into();
-        let failed = writer.write(&Texts { keeps: false, document: b"all".to_vec(), own_jobs }).unwrap_err();
+        let failed = writer.write(&Documents { keeps: false, all: Status::default(), own_jobs }).unwrap_err();
         assert!(failed.to_string().contains("vipu_own_jobs.c.1000.json"), "{failed}");
         assert_eq!(fs::read(path(1001)).unwrap(), b"b");
         assert!(!path(1002).exists(), "the file of a user without jobs");

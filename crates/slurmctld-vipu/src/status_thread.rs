@@ -5,7 +5,7 @@
 //! that cannot be written costs a line in the log and nothing else.
 
 use std::fs::{self, OpenOptions};
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, BufWriter, ErrorKind, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
@@ -74,21 +74,25 @@ impl StatusThread {
         plugin.counters.fill_in(&mut status);
         self.write(&status, plugin.frontend.models(Models::status_group));
         let dirs = plugin.frontend.models(Models::status_dirs);
+        if self.public.is_unwanted(&dirs) {
+            return;
+        }
         let status = if plugin.hides_reservations() { status.without_reservations() } else { status };
         self.public.publish(&Arc::downgrade(plugin), &dirs, status, plugin.hides_jobs());
     }
 
     fn write(&mut self, status: &Status, group: Option<String>) {
         let group = self.number_of(group);
-        let written = status.to_json().map_err(io::Error::from);
-        let written = written.and_then(|text| match replace(&self.path, &text, group) {
+        let written = match replace(&self.path, status, group) {
             Err(why) if group.is_some() && why.kind() == ErrorKind::PermissionDenied => {
-                warn!("StatusGroup: {why}: SlurmUser must be in that group; until slurmctld is restarted, the status has the usual group");
+                warn!(
+                    "StatusGroup: {why}: SlurmUser must be in that group; until slurmctld is restarted, the status has the usual group"
+                );
                 self.group.1 = None;
-                replace(&self.path, &text, None)
+                replace(&self.path, status, None)
             }
             written => written,
-        });
+        };
         match &written {
             Ok(()) if self.is_failing => info!("{}: the status is written again", self.path.display()),
             Err(why) if !self.is_failing => {
@@ -117,9 +121,9 @@ impl StatusThread {
     }
 }
 
-/// Replaces the file by one with this text, readable for a group: the usual one if none is given. A reader
+/// Replaces the file by one with this document, readable for a group: the usual one if none is given. A reader
 /// sees the old text or the new one.
-fn replace(path: &Path, text: &[u8], group: Option<Gid>) -> io::Result<()> {
+fn replace(path: &Path, status: &Status, group: Option<Gid>) -> io::Result<()> {
     failpoints::io!("the status document");
     let new = path.with_extension("json.new");
     // A file that is left of an earlier slurmctld may have other permissions.
@@ -127,9 +131,15 @@ fn replace(path: &Path, text: &[u8], group: Option<Gid>) -> io::Result<()> {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o640).open(&new)?;
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o640).open(&new)?;
     let handed_over = group.map_or(Ok(()), |group| fchown(&file, None, Some(group.as_raw())));
-    handed_over.and_then(|()| file.write_all(text)).and_then(|()| fs::rename(&new, path)).inspect_err(|_| {
+    let write = || {
+        let mut file = BufWriter::new(file);
+        status.write_json(&mut file)?;
+        file.flush()?;
+        fs::rename(&new, path)
+    };
+    handed_over.and_then(|()| write()).inspect_err(|_| {
         let _ = fs::remove_file(&new);
     })
 }

@@ -131,6 +131,14 @@ impl Status {
         serde_json::to_vec(self)
     }
 
+    /// Writes the document as JSON in one line, without a copy of the text in memory.
+    ///
+    /// # Errors
+    /// The writer's.
+    pub fn write_json(&self, to: impl std::io::Write) -> serde_json::Result<()> {
+        serde_json::to_writer(to, self)
+    }
+
     /// The document without reservations. The starts of jobs in it heed them.
     #[must_use]
     pub fn without_reservations(mut self) -> Self {

@@ -1,9 +1,11 @@
 //! slurmctld reads its configuration again or is restarted.
 
+use std::fs;
+
 use anyhow::{Result, ensure};
 use testbed::{main_job, wait_until};
 
-use crate::jobs::{ended, restart_slurmctld, runs};
+use crate::jobs::{ended, partition, restart_slurmctld, runs};
 use crate::{LIMIT, let_go, quick, slow, stay};
 
 #[test]
@@ -35,15 +37,15 @@ fn job_restart_slurmctld_that_did_not_save_a_launch() -> Result<()> {
         main_job::await_creating(cluster, job)?;
         cluster.await_saved()?;
         let saved = cluster.layout().state().join("job_state");
-        let configuring = std::fs::read(&saved)?;
+        let configuring = fs::read(&saved)?;
         let times = cluster.layout().jobs().join("times");
         wait_until("the script to begin", LIMIT, || Ok(times.exists()))?;
         let journal = cluster.layout().state().join("vipu_journal");
         wait_until("its launch to be on record", LIMIT, || {
-            Ok(std::fs::read_to_string(&journal)?.contains("launched"))
+            Ok(fs::read_to_string(&journal)?.contains("launched"))
         })?;
         cluster.kill_slurmctld()?;
-        std::fs::write(&saved, configuring)?;
+        fs::write(&saved, configuring)?;
         cluster.start_slurmctld()?;
         let again = format!("job {job}");
         wait_until("the job to be known as launched", LIMIT, || {
@@ -53,7 +55,7 @@ fn job_restart_slurmctld_that_did_not_save_a_launch() -> Result<()> {
         runs(cluster, job)?;
         let_go(cluster)?;
         main_job::batch_ended(cluster, job, 16)?;
-        ensure!(std::fs::read_to_string(&times)? == "began\n", "it was launched twice");
+        ensure!(fs::read_to_string(&times)? == "began\n", "it was launched twice");
         let nodes = cluster.command("sinfo").args(&["-h", "-o", "%T"]).success()?.stdout;
         ensure!(!nodes.contains("drain"), "{nodes}");
         Ok(())
@@ -72,5 +74,27 @@ fn job_restart_slurmctld_with_other_limits_and_names() -> Result<()> {
         ensure!(cluster.mock().partitions()? == [format!("slurm_{job}")]);
         let_go(cluster)?;
         main_job::batch_ended(cluster, job, 32).map(drop)
+    })
+}
+
+#[test]
+fn fault_lost_files_of_a_running_job_are_written_anew() -> Result<()> {
+    const DURABLE: &str = "\"created\"";
+    quick().run(|cluster| {
+        let job = stay(cluster, 16)?;
+        let journal = cluster.layout().state().join("vipu_journal");
+        wait_until("its files to be durable", LIMIT, || Ok(fs::read_to_string(&journal)?.contains(DURABLE)))?;
+        cluster.kill_slurmctld()?;
+        // The host of slurmctld lost power right after the launch.
+        let file = cluster.layout().ipuof().join(format!("{}.conf", partition(job)));
+        let described = fs::read(&file)?;
+        fs::write(&file, "")?;
+        let text = fs::read_to_string(&journal)?;
+        let before = text.lines().filter(|line| !line.contains(DURABLE));
+        fs::write(&journal, before.map(|line| format!("{line}\n")).collect::<String>())?;
+        cluster.start_slurmctld()?;
+        wait_until("its file to be written anew", LIMIT, || Ok(fs::read(&file)? == described))?;
+        let_go(cluster)?;
+        main_job::batch_ended(cluster, job, 16).map(drop)
     })
 }

@@ -31,6 +31,7 @@ impl<W: Environment> Create<'_, W> {
             stays: self.tracked.stays.get(),
         };
         self.tracked.recorded.set(true);
+        self.tracked.begin_next_use();
         let recorded = self.deadline.hold(self.shared.record(intent)).await?;
         recorded.map_err(|error| Setback::Trouble(error.to_string().into()))?;
         let is_first = self.intent.replace(directory).is_none();

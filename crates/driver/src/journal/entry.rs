@@ -17,7 +17,7 @@ pub enum Entry {
         /// Whether the partition is of a pool, and therefore never removed.
         stays: bool,
     },
-    /// The partition is active and its files are written.
+    /// The partition is active and its files are durable.
     Created(PartitionId),
     /// The run's batch script was launched.
     Launched {
@@ -74,7 +74,14 @@ impl LiveRecord {
             (Stage::GivenUp, None) => RecordedStage::GivenUp,
             (Stage::Creating | Stage::Created, None) => RecordedStage::Wanted,
         };
-        RecordedPartition { claim: self.claim.clone(), stays: self.stays, launched: self.launched, stage }
+        let has_durable_files = matches!(self.stage, Stage::Created | Stage::Removing);
+        RecordedPartition {
+            claim: self.claim.clone(),
+            stays: self.stays,
+            launched: self.launched,
+            stage,
+            has_durable_files,
+        }
     }
 }
 
@@ -83,7 +90,7 @@ impl LiveRecord {
 pub enum Stage {
     /// The partition was about to be made.
     Creating,
-    /// The partition was up.
+    /// The partition was up, and its files were durable.
     Created,
     /// The partition was about to be removed.
     Removing,

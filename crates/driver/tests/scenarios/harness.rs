@@ -245,6 +245,18 @@ impl Files for Scene {
         Ok(())
     }
 
+    async fn flush(&self, _: &Path, claim: &Claim) -> Result<(), FilesError> {
+        let id = short(&claim.partition);
+        sleep(self.time("flush time").unwrap_or_default()).await;
+        match self.next("next flush").as_deref() {
+            Some("lost") => {
+                self.files.borrow_mut().remove(id);
+                Err(FilesError("Input/output error".into()))
+            }
+            _ => self.reach(id),
+        }
+    }
+
     async fn withdraw(&self, directory: &Path, claim: &Claim) -> Result<(), FilesError> {
         let id = short(&claim.partition);
         self.reach(id)?;

@@ -11,6 +11,7 @@ mod concurrency;
 mod controller;
 mod controllers;
 mod create;
+mod files;
 mod harness;
 mod pool;
 mod real_client;

@@ -9,7 +9,7 @@ scenarios! {
         pass 5
         forget
         reuse-reset 2 id 1 -> up 1
-        log * call reset 1 | call status 1 | journal create 1 | started 1 | call status 1 | call config 1 | files of 1 to /ipuof for 1002 | journal created 1 | reused 1 after 1 | up 1
+        log * call reset 1 | call status 1 | journal create 1 | started 1 | call status 1 | call config 1 | files of 1 to /ipuof for 1002 | reused 1 after 1 | journal created 1 | up 1
         forget
         idle-reset 2 id 1 -> idle 1
         count 1 journal gone 1

@@ -18,7 +18,7 @@ scenarios! {
         forget
         zero
         reuse 2 id 1 -> up 1 at 0..0.1
-        log * journal create 1 | started 1 | call status 1 | call config 1 | files of 1 to /ipuof for 1002 | journal created 1 | reused 1 after 1 | up 1
+        log * journal create 1 | started 1 | call status 1 | call config 1 | files of 1 to /ipuof for 1002 | reused 1 after 1 | journal created 1 | up 1
         count 0 call create…
         remove 2 id 1 -> gone 1"
 
@@ -29,7 +29,7 @@ scenarios! {
         forget
         zero
         reuse-reset 2 id 1 -> up 1 at 2..2.1
-        log * call reset 1 | call status 1 | journal create 1 | started 1 | call status 1 | call config 1 | files of 1 to /ipuof for 1002 | journal created 1 | reused 1 after 1 | up 1"
+        log * call reset 1 | call status 1 | journal create 1 | started 1 | call status 1 | call config 1 | files of 1 to /ipuof for 1002 | reused 1 after 1 | journal created 1 | up 1"
 
     a_partition_whose_reset_fails_does_not_stay "
         create 1 -> up 1

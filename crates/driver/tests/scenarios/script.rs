@@ -18,7 +18,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use driver::{Driver, Handle, Host, LiveRecord, ModelSettings, Stage, channel};
-use ledger::{Action, Claim, DriverAction, Event, HostAction, Seconds, SeenPartition};
+use ledger::{Action, Claim, DriverAction, Event, HostAction, Seconds, SeenPartition, Stale};
 use tokio::runtime::Builder;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::LocalSet;
@@ -192,6 +192,7 @@ impl Script {
             "idle" => DriverAction::MakeIdle { claim, reset: false },
             "idle-reset" => DriverAction::MakeIdle { claim, reset: true },
             "remove" => DriverAction::Remove(claim),
+            "refresh" => DriverAction::Refresh(claim, Stale::MayBeLost),
             "cancel" => DriverAction::CancelCreate(claim.partition),
             "keep" => DriverAction::Keep(claim, until),
             "foreign" => DriverAction::RemoveForeign { pod: claim.pod(), partition: claim.partition },

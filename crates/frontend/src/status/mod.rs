@@ -13,6 +13,9 @@ pub(crate) mod seen_jobs;
 mod tests;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use std::cmp::Reverse;
 
 use ledger::{Millis, Rank, Seconds};
 use vipu_forecast::ModelForecast;
@@ -68,20 +71,19 @@ impl StatusComposer {
         let seen = frontend.seen_jobs.all();
         let mut partitions = partitions(frontend, &mut self.held, clocks, &seen);
         let states = self.held.copy(frontend, |ledger| ledger.model_states());
-        let mut line = Vec::new();
+        // One allocation, which is large, goes back to the system afterwards.
+        let (mut line, mut jobs) = (Vec::with_capacity(seen.len()), HashSet::new());
         for state in &states {
-            line.extend(self.line(frontend, &state.facts.model, &seen));
+            self.line(frontend, &state.facts.model, &seen, &mut line, &mut jobs);
         }
+        line.sort_unstable_by_key(|job: &WaitingJob| (Reverse(job.rank), job.job.as_ref().map(|job| job.id)));
         let models = states.into_iter().map(|state| {
             let conf = conf.remove(&state.facts.model).unwrap_or_default();
             model(frontend, &mut self.held, clocks, &self.history, state, conf, &mut partitions)
         });
         let models: Vec<_> = models.collect();
         let (partitions, ids): (Vec<_>, Vec<u32>) = partitions.into_iter().unzip();
-        let (line, waiting): (Vec<_>, Vec<u32>) = line.into_iter().unzip();
-        let mut line: Vec<_> = line.into_iter().flatten().collect();
-        line.sort_by_key(|job: &WaitingJob| std::cmp::Reverse(job.rank));
-        let jobs: HashSet<u32> = ids.into_iter().chain(waiting).collect();
+        jobs.extend(ids);
         let not_in_line = self.not_in_line(clocks, &jobs, &seen);
         self.look_at_jobs(frontend, jobs, &seen);
         let mut status = Status {
@@ -101,26 +103,28 @@ impl StatusComposer {
         status
     }
 
-    /// The jobs in line for a model, each with its id. None for a job that Slurm has cancelled, of which the
-    /// ledger does not hear. A job that waits for something else is left out.
+    /// Adds the jobs in line for a model to `line`, and their ids to `jobs`. A job that Slurm has cancelled, of
+    /// which the ledger does not hear, is added to `jobs` only. A job that waits for something else is left out.
     fn line(
         &mut self,
         frontend: &Frontend,
         model: &ModelName,
-        seen: &HashMap<u32, SeenJob>,
-    ) -> Vec<(Option<WaitingJob>, u32)> {
-        let (mut all, mut last): (Vec<_>, Option<Rank>) = (Vec::new(), None);
+        seen: &HashMap<u32, Arc<SeenJob>>,
+        line: &mut Vec<WaitingJob>,
+        jobs: &mut HashSet<u32>,
+    ) {
+        let mut last: Option<Rank> = None;
         // The ledger forgets an older plan when a scheduler next asks.
         let oldest = Seconds(frontend.outside().unix_time().0.saturating_sub(frontend.patience()));
         loop {
             let portion = self.held.copy(frontend, |ledger| ledger.line_behind(model, last, JOBS_AT_ONCE));
-            let Some(end) = portion.last() else { return all };
+            let Some(end) = portion.last() else { return };
             last = Some(end.wish.rank);
             for waiting in portion.into_iter().filter(|waiting| waiting.seen >= oldest) {
                 let (id, rank) = (waiting.wish.job(), waiting.wish.rank);
-                let seen = seen.get(&id);
+                let seen = seen.get(&id).map(Arc::as_ref);
                 if seen.is_some_and(|seen| !seen.is_pending()) {
-                    all.push((None, id));
+                    jobs.insert(id);
                     continue;
                 }
                 // The ledger keeps the plan of a held job until a scheduler next looks at its line. The look at
@@ -129,7 +133,8 @@ impl StatusComposer {
                     self.before.remove(&id);
                     continue;
                 }
-                let job = WaitingJob {
+                jobs.insert(id);
+                line.push(WaitingJob {
                     key: self.key(id),
                     job: Some(seen_jobs::job(id, seen)),
                     model: model.to_string(),
@@ -144,12 +149,11 @@ impl StatusComposer {
                     controllers: waiting.wish.controllers.iter().flatten().map(ToString::to_string).collect(),
                     not_before: waiting.not_before.0,
                     behind: waiting.behind.map(|behind| self.key(behind)),
-                    reason: seen.and_then(|seen| seen.reason.clone()),
+                    reason: seen.and_then(|seen| seen_jobs::text(&seen.reason)),
                     start: None,
                     planned_controller: None,
                     planned_places: Vec::new(),
-                };
-                all.push((Some(job), id));
+                });
             }
         }
     }
@@ -167,11 +171,12 @@ impl StatusComposer {
         &mut self,
         clocks: Clocks,
         jobs: &HashSet<u32>,
-        seen: &HashMap<u32, SeenJob>,
+        seen: &HashMap<u32, Arc<SeenJob>>,
     ) -> Vec<WaitingJob> {
         let others: BTreeMap<_, _> =
             seen.iter().filter(|(id, _)| !jobs.contains(id) && !self.before.contains(id)).collect();
-        let others = others.into_iter().filter_map(|(id, seen)| Some((*id, seen, seen.waits_for.as_ref()?)));
+        let others =
+            others.into_iter().filter_map(|(id, seen)| Some((*id, &**seen, seen.waits_for.as_ref()?)));
         let row = |(id, seen, (model, size)): (u32, &SeenJob, &(ModelName, IpuCount))| WaitingJob {
             key: self.key(id),
             job: Some(seen_jobs::job(id, Some(seen))),
@@ -183,7 +188,7 @@ impl StatusComposer {
             controllers: Vec::new(),
             not_before: clocks.unix,
             behind: None,
-            reason: seen.reason.clone(),
+            reason: seen_jobs::text(&seen.reason),
             start: None,
             planned_controller: None,
             planned_places: Vec::new(),
@@ -193,7 +198,7 @@ impl StatusComposer {
 
     /// Has the host thread look at the jobs that it has not seen,
     /// and from time to time at all jobs with IPUs.
-    fn look_at_jobs(&mut self, frontend: &Frontend, jobs: HashSet<u32>, seen: &HashMap<u32, SeenJob>) {
+    fn look_at_jobs(&mut self, frontend: &Frontend, jobs: HashSet<u32>, seen: &HashMap<u32, Arc<SeenJob>>) {
         let still_waits = |job, seen: &SeenJob| seen.waits_for.is_some() && !self.before.contains(&job);
         frontend.seen_jobs.retain(|job, seen| jobs.contains(&job) || still_waits(job, seen));
         self.keys.retain(|job, _| jobs.contains(job) || seen.contains_key(job));
@@ -243,7 +248,7 @@ fn partitions(
     frontend: &Frontend,
     ledger_held: &mut LedgerHeld,
     clocks: Clocks,
-    seen: &HashMap<u32, SeenJob>,
+    seen: &HashMap<u32, Arc<SeenJob>>,
 ) -> Vec<(vipu_status::Partition, u32)> {
     let (mut all, mut last) = (Vec::new(), None);
     loop {
@@ -252,7 +257,7 @@ fn partitions(
         last = Some(end.view.serial);
         all.extend(portion.into_iter().map(|placed| {
             let job = placed.view.claim.run.job;
-            (partition(placed, clocks, seen.get(&job)), job)
+            (partition(placed, clocks, seen.get(&job).map(Arc::as_ref)), job)
         }));
     }
 }

@@ -1,7 +1,8 @@
 //! Facts about jobs, as the host thread last saw them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::mem;
+use std::sync::Arc;
 
 use ledger::Seconds;
 use vipu_status::{Job, Rank, UNLIMITED};
@@ -25,10 +26,10 @@ pub(crate) struct SeenJob {
     pub(super) user: u32,
     pub(super) component: Option<(u32, u32)>,
     pub(super) array: Option<(u32, u32)>,
-    pub(super) name: Option<String>,
-    pub(super) slurm_partition: Option<String>,
-    pub(super) qos: Option<String>,
-    pub(super) reason: Option<String>,
+    pub(super) name: Option<Arc<str>>,
+    pub(super) slurm_partition: Option<Arc<str>>,
+    pub(super) qos: Option<Arc<str>>,
+    pub(super) reason: Option<Arc<str>>,
     pub(super) rank: Rank,
     /// The tasks of a job array for which the job stands. 1 for other jobs.
     pub(super) tasks: u32,
@@ -104,13 +105,29 @@ pub(crate) struct SeenJobs(Mutex<Book>);
 
 #[derive(Default)]
 struct Book {
-    jobs: HashMap<u32, SeenJob>,
+    jobs: HashMap<u32, Arc<SeenJob>>,
+    /// The texts of jobs. Jobs with equal texts share them: thousands of jobs may wait for one reason.
+    texts: HashSet<Arc<str>>,
     /// The number of changes so far.
     changes: u64,
 }
 
+impl Book {
+    /// The job with its texts shared.
+    fn shared(&mut self, mut seen: SeenJob) -> SeenJob {
+        let texts = [&mut seen.name, &mut seen.slurm_partition, &mut seen.qos, &mut seen.reason];
+        for text in texts.into_iter().flatten() {
+            match self.texts.get(text) {
+                Some(known) => *text = Arc::clone(known),
+                None => drop(self.texts.insert(Arc::clone(text))),
+            }
+        }
+        seen
+    }
+}
+
 impl SeenJobs {
-    pub(super) fn all(&self) -> HashMap<u32, SeenJob> {
+    pub(super) fn all(&self) -> HashMap<u32, Arc<SeenJob>> {
         lock(&self.0).jobs.clone()
     }
 
@@ -127,17 +144,20 @@ impl SeenJobs {
             elsewhere_since: seen.elsewhere_since.map(|now| since.unwrap_or(now)),
             ..seen
         });
-        if before != seen.as_ref() {
-            book.changes += 1;
+        if before.map(Arc::as_ref) == seen.as_ref() {
+            return;
         }
-        match seen {
-            Some(seen) => drop(book.jobs.insert(job, seen)),
+        book.changes += 1;
+        match seen.map(|seen| book.shared(seen)) {
+            Some(seen) => drop(book.jobs.insert(job, Arc::new(seen))),
             None => drop(book.jobs.remove(&job)),
         }
     }
 
     pub(super) fn retain(&self, is_wanted: impl Fn(u32, &SeenJob) -> bool) {
-        lock(&self.0).jobs.retain(|job, seen| is_wanted(*job, seen));
+        let book = &mut *lock(&self.0);
+        book.jobs.retain(|job, seen| is_wanted(*job, seen));
+        book.texts.retain(|text| Arc::strong_count(text) > 1);
     }
 }
 
@@ -184,10 +204,10 @@ fn see(frontend: &Frontend, job: impl crate::slurm::Job) -> SeenJob {
         user: job.user(),
         component: (job.het_job() != 0).then(|| (job.het_job(), job.het_offset())),
         array: job.array().filter(|_| !job.is_unsplit_array()),
-        name: job.name(),
-        slurm_partition: job.slurm_partition(),
-        qos: job.qos(),
-        reason: Some(job).filter(|job| job.is_pending()).and_then(|job| job.shown_reason()),
+        name: job.name().map(Arc::from),
+        slurm_partition: job.slurm_partition().map(Arc::from),
+        qos: job.qos().map(Arc::from),
+        reason: Some(job).filter(|job| job.is_pending()).and_then(|job| job.shown_reason()).map(Arc::from),
         tasks: job.tasks_left().max(1),
         rank: Rank {
             in_reservation: job.is_in_reservation(),
@@ -230,15 +250,36 @@ pub(super) fn job(id: u32, seen: Option<&SeenJob>) -> Job {
         user: seen.user,
         component: seen.component,
         array: seen.array,
-        name: seen.name.clone(),
-        slurm_partition: seen.slurm_partition.clone(),
-        qos: seen.qos.clone(),
+        name: text(&seen.name),
+        slurm_partition: text(&seen.slurm_partition),
+        qos: text(&seen.qos),
     }
+}
+
+pub(super) fn text(shared: &Option<Arc<str>>) -> Option<String> {
+    shared.as_deref().map(str::to_owned)
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+
+    #[test]
+    fn jobs_share_equal_texts_and_texts_without_a_job_go() {
+        // The locks are those of shuttle, which needs a run of its own.
+        let test = || {
+            let jobs = SeenJobs::default();
+            let reason = || Some(Arc::from("vipu: no IPUs are free"));
+            (1..=3).for_each(|job| jobs.note(job, Some(SeenJob { reason: reason(), ..in_line() })));
+            let all = jobs.all();
+            let reasons: Vec<_> = all.values().filter_map(|seen| seen.reason.clone()).collect();
+            assert!(reasons.iter().all(|text| Arc::ptr_eq(text, &reasons[0])));
+            drop((all, reasons));
+            jobs.retain(|_, _| false);
+            assert!(lock(&jobs.0).texts.is_empty());
+        };
+        shuttle::check_random(test, 1);
+    }
 
     /// A job that waits for 32 IPUs of pod64.
     pub(in crate::status) fn in_line() -> SeenJob {

@@ -1,7 +1,7 @@
 //! StateSaveLocation and IpuofDir: the journal and the IPUoF files, on disks that fail.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
@@ -18,6 +18,9 @@ use crate::controller::Tag;
 
 /// The longest time until a superseded slurmctld notices it.
 const LOOK: Duration = Duration::from_secs(5);
+
+/// The longest time until a written file is on disk.
+const FLUSH: Duration = Duration::from_secs(5);
 
 /// The end of a channel to the task that waits until an entry is written.
 type Waiting = oneshot::Sender<Result<(), JournalError>>;
@@ -166,10 +169,15 @@ impl Journal for Notes {
     }
 }
 
+/// The directory and the partition of a file.
+type Place = (PathBuf, PartitionId);
+
 /// IpuofDir: the partition that each file describes.
 #[derive(Default)]
 pub struct Shelf {
-    there: RefCell<BTreeMap<(PathBuf, PartitionId), Tag>>,
+    there: RefCell<BTreeMap<Place, Tag>>,
+    /// The files that a crash of slurmctld's host would take away.
+    unflushed: RefCell<BTreeSet<Place>>,
     /// Whether nothing can be written or deleted.
     pub refuses: Cell<bool>,
 }
@@ -178,6 +186,13 @@ impl Shelf {
     /// The partition that a file describes.
     pub fn file(&self, directory: &Path, partition: &PartitionId) -> Option<Tag> {
         self.there.borrow().get(&(directory.to_owned(), partition.clone())).copied()
+    }
+
+    /// Crashes the host that has written the files. Returns the number of files that are lost.
+    pub fn crash(&self) -> usize {
+        let lost = self.unflushed.take();
+        self.there.borrow_mut().retain(|place, _| !lost.contains(place));
+        lost.len()
     }
 
     /// The files that exist.
@@ -211,6 +226,7 @@ impl Files for Hands {
     async fn deliver(&self, directory: &Path, claim: &Claim, config: Tag) -> Result<(), FilesError> {
         self.reach().await?;
         let place = (directory.to_owned(), claim.partition.clone());
+        self.0.shelf.unflushed.borrow_mut().insert(place.clone());
         self.0.shelf.there.borrow_mut().insert(place, config);
         if self.0.random.borrow_mut().random_bool(0.3) {
             // The file is there before the caller hears of it.
@@ -219,8 +235,16 @@ impl Files for Hands {
         Ok(())
     }
 
+    async fn flush(&self, directory: &Path, claim: &Claim) -> Result<(), FilesError> {
+        sleep(self.0.up_to(FLUSH)).await;
+        self.reach().await?;
+        self.0.shelf.unflushed.borrow_mut().remove(&(directory.to_owned(), claim.partition.clone()));
+        Ok(())
+    }
+
     async fn withdraw(&self, directory: &Path, claim: &Claim) -> Result<(), FilesError> {
         self.reach().await?;
+        self.0.shelf.unflushed.borrow_mut().remove(&(directory.to_owned(), claim.partition.clone()));
         self.0.shelf.there.borrow_mut().remove(&(directory.to_owned(), claim.partition.clone()));
         Ok(())
     }

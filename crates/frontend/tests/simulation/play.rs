@@ -171,6 +171,9 @@ async fn kill(cluster: &Rc<Cluster>, forgetful: bool) {
     let written = cluster.random.borrow_mut().random_range(0..=underway);
     cluster.disk.crash(written);
     cluster.note(format!("slurmctld was killed; {written} of {underway} entries are on disk"));
+    if cluster.chance(0.5) {
+        cluster.note(format!("its host has crashed, too: {} files are lost", cluster.shelf.crash()));
+    }
     sleep(Duration::from_millis(1_500) + cluster.up_to(Duration::from_secs(6))).await;
     cluster.read_saved(forgetful);
     cluster.start();

@@ -298,7 +298,7 @@ fn short(action: &Action) -> String {
         Driver(DriverAction::Keep(claim, until)) => format!("keep {} until {}", named(claim), until.0),
         Driver(DriverAction::Unclaimed { seen, .. }) => format!("unclaimed {}", run(&seen.partition)),
         Driver(DriverAction::RemoveForeign { partition, .. }) => format!("foreign {}", run(partition)),
-        Driver(DriverAction::Refresh(claim)) => format!("refresh {}", named(claim)),
+        Driver(DriverAction::Refresh(claim, _)) => format!("refresh {}", named(claim)),
         Driver(DriverAction::Survey(pod)) if pod.controller.host() == "vipu" => {
             format!("survey {}", pod.model)
         }
