@@ -170,7 +170,7 @@ impl JobDescription<'_> {
     pub fn set_nodes(&mut self, count: u32) -> Result<(), String> {
         const MOST: u32 = 1 << 20;
         let fields = &self.layout().job_desc_msg;
-        let is_right = |number: u32| number < MOST || number >= facts::NO_VAL;
+        let is_right = |number: u32| !(MOST..facts::NO_VAL).contains(&number);
         let sharing = u32::from(self.record.read(fields.shared));
         if !is_right(self.record.read(fields.min_nodes))
             || !is_right(self.record.read(fields.max_nodes))

@@ -124,10 +124,10 @@ fn on_one_host(suite: Suite, files: &Path, programs: &[&str], filter: Option<&st
 
 /// Runs the tests on clusters of containers.
 fn on_several_hosts(suite: Suite, files: &Path, matrix: &Path, filter: Option<&str>) -> Result<Results> {
-    // Three clusters run at a time.
+    // Two clusters run at a time, because the tests in one container run beside them.
     let (upgrade, from, _) = SLURM_UPGRADE;
     let skipped = if suite == from { &[][..] } else { &["--skip", upgrade] };
-    let harness = [&["--test-threads", "3"], skipped].concat().into_iter().chain(filter);
+    let harness = [&["--test-threads", "2"], skipped].concat().into_iter().chain(filter);
     let harness: Vec<_> = harness.collect();
     second_try::count(|harness| driving(suite, files, matrix, harness), &harness)
 }

@@ -48,7 +48,7 @@ pub(super) fn causes(waiting: &Waiting<'_>) -> Vec<Sentence> {
     let unusable = [
         (Use::Kept, "in partitions that are kept for failed jobs (--ipu-keep)"),
         (Use::Foreign, "in partitions that are not of this cluster's jobs"),
-        (Use::OutOfUse, "in partitions of the pool that are out of use"),
+        (Use::Unusable, "in partitions of the pool that are out of use"),
         (Use::Faulty, "faulty"),
         (Use::Suspected, "suspected (the controller refused without an apparent reason)"),
         (Use::Drained, "drained"),
