@@ -53,9 +53,11 @@ impl Files for IpuofFiles {
         let claim = claim.clone();
         self.blocking(directory, move |directory, marks| {
             let open = marks.open(directory)?;
+            let were_there = has_files(directory, &claim);
             let published = open.publish(&claim.partition, &config, claim.user);
-            if published.is_err() {
-                // The caller needs the error of the write, not that of the cleanup.
+            if published.is_err() && !were_there {
+                // The caller needs the error of the write, not that of the cleanup. Files of a running job stay: each
+                // is replaced as a whole.
                 let _ = remove(&open, directory, &claim);
             }
             if published? == Access::WorldReadable {
@@ -94,6 +96,12 @@ fn remove(open: &IpuofDir, directory: &Path, claim: &Claim) -> Result<(), Error>
     open.remove(&claim.partition, 1)?;
     // Files are written in order, and one more may have been begun.
     open.remove(&claim.partition, written(directory, claim).map_or(2, |several| several + 1))
+}
+
+/// Whether a partition has any file.
+fn has_files(directory: &Path, claim: &Claim) -> bool {
+    let of_one = directory.join(file_name(&claim.partition, 0, 1)).symlink_metadata().is_ok();
+    of_one || written(directory, claim).is_some()
 }
 
 /// The number of files that a partition with several GCDs has.

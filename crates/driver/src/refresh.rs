@@ -74,6 +74,8 @@ async fn rewritten<W: Environment>(
     };
     let partition = pod.on_controller(tracked, &claim.partition);
     let config = pod.controller.ipuof_config(partition).await.map_err(|error| error.message)?;
+    // Another slurmctld may have given the partition to another job. Then the files are none of ours.
+    shared.in_charge(claim).await;
     let _alone = tracked.files.lock().await;
     if !tracked.is_used_for(number) {
         return Ok(());

@@ -11,7 +11,6 @@ use crate::frontend::Frontend;
 use crate::in_slurm::{InSlurm, wish};
 use crate::preparing;
 use crate::request::Resolved;
-
 use crate::slurm::Job;
 
 /// The partition that is chosen for a job.

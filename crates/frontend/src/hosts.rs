@@ -9,6 +9,7 @@ use vipu_types::IpuCount;
 use crate::frontend::Frontend;
 use crate::in_slurm::{InSlurm, wish};
 use crate::limits::Standing;
+use crate::models::Model;
 use crate::node_choice::Choice;
 use crate::request::{Resolved, Taken, in_words};
 use crate::scheduling::{Verdict, candidates, wait};
@@ -59,6 +60,25 @@ pub(crate) fn fitted(
     description.set_nodes(nodes)?;
     let is_of_nodes = taken.resolved.size == IpuCount::ONE;
     Ok(if is_of_nodes { taken.with_size(size) } else { taken.rounded_to(size, in_words(hosts.sizes)) })
+}
+
+/// Fits a changed request as [`fitted`] does. Slurm lets no user change a job into one with whole nodes.
+///
+/// # Errors
+/// The refusal, in one line for the user.
+pub(crate) fn fitted_change(
+    frontend: &Frontend,
+    description: &mut impl JobDescription,
+    job: impl Job,
+    taken: Taken,
+    standing: &Standing,
+) -> Result<Taken, String> {
+    let model = &taken.resolved.model;
+    let has_hosts = frontend.models(|models| models.0.get(model).is_some_and(Model::has_hosts));
+    if has_hosts && !job.takes_whole_nodes() {
+        return Err(format!("vipu: jobs on {model} get whole nodes: cancel this job, and submit it again"));
+    }
+    fitted(frontend, description, taken, standing)
 }
 
 impl Hosts {
@@ -130,9 +150,16 @@ pub(crate) fn misfit(frontend: &Frontend, wanted: &Resolved, nodes: u32) -> Opti
             return Some(format!("vipu: jobs on {model} get all IPUs of their nodes, {sizes}: cancel and submit again"));
         }
         (needed != nodes).then(|| {
-            format!("vipu: {size} IPUs of {model} are those of {needed} nodes, not of {nodes}: scontrol update NumNodes={needed}")
+            let s = if needed == 1 { "" } else { "s" };
+            format!("vipu: {size} IPUs of {model} are those of {needed} node{s}, not of {nodes}: scontrol update NumNodes={needed}")
         })
     })
+}
+
+/// The reason why a waiting job would be refused now. A reason about its own nodes stays until Slurm tests it again.
+pub(crate) fn reason_now(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<String> {
+    let of_nodes = job.reason().filter(|shown| shown.contains(" node"));
+    of_nodes.or_else(|| Some(frontend.ledger().room_for(&wish(job, wanted)).err()?.to_string()))
 }
 
 /// The jobs that have to go before a block of IPUs is free. None if others have some of them.

@@ -211,18 +211,10 @@ impl Models {
     pub(crate) fn never_together(&self, wanted: &Resolved, test: &impl Test) -> Option<String> {
         let (cabling, all) = self.cabling(&wanted.model)?;
         let (model, fewest) = (&wanted.model, test.fewest());
-        if let Some(most) = cabling.most_nodes(&all) {
-            return (most < fewest as usize).then(|| {
-                format!(
-                    "vipu: no controller of {model} has {fewest} nodes, {most} at most: a job gets nodes of one"
-                )
-            });
-        }
-        // A job from before this mode whose numbers do not belong together waits.
-        let portions = cabling.portions(&all, wanted.size, &test.chosen(), fewest);
-        let is_short = !portions.is_empty() && portions.iter().all(|it| it.nodes.len() < fewest as usize);
-        is_short.then(|| {
-            format!("vipu: no {fewest} of these nodes have the IPUs of one partition of {} IPUs", wanted.size)
-        })
+        // The stock selector says no if too few of the nodes have IPUs of one partition.
+        let most = cabling.most_nodes(&all).filter(|most| *most < fewest as usize)?;
+        Some(format!(
+            "vipu: no controller of {model} has {fewest} nodes, {most} at most: a job gets nodes of one"
+        ))
     }
 }

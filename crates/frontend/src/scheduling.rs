@@ -9,6 +9,7 @@ use crate::frontend::Frontend;
 use crate::hosts;
 use crate::in_slurm::{InSlurm, wish};
 use crate::internal_error;
+use crate::models::Model;
 use crate::node_choice::{self, Choice};
 use crate::preparing;
 use crate::request::Resolved;
@@ -202,6 +203,9 @@ pub(crate) fn reason_now(frontend: &Frontend, job: impl Job) -> Option<String> {
     }
     if let Some(being_made) = preparing::reason(&frontend.ledger(), job) {
         return being_made;
+    }
+    if frontend.models(|models| models.0.get(&wanted.model).is_some_and(Model::has_hosts)) {
+        return hosts::reason_now(frontend, job, &wanted);
     }
     let jobs = InSlurm::new(frontend, job);
     let mut ledger = frontend.ledger();

@@ -201,7 +201,7 @@ fn judge_change(
     };
     let taken = pool_sizes::fitted(frontend, taken, &request.standing)?;
     let taken = match is_asked_anew && job.is_pending() {
-        true => hosts::fitted(frontend, description, taken, &request.standing)?,
+        true => hosts::fitted_change(frontend, description, job, taken, &request.standing)?,
         false => taken,
     };
     let slurm_partitions = request.standing.slurm_partitions.as_deref();

@@ -108,14 +108,11 @@ impl Order {
 
     fn settings(&self) -> Result<Settings, Refusal> {
         let model = &self.grant.model;
-        let refused = |detail: String| Refusal::Settings {
+        vipu_conf::settings_on_node(&self.conf_dir, model).map_err(|why| Refusal::Settings {
             model: model.clone(),
             conf_dir: self.conf_dir.clone(),
-            detail,
-        };
-        let mut loaded = vipu_conf::load(&self.conf_dir, std::slice::from_ref(model));
-        let good = loaded.remove(model).ok_or_else(|| refused("nothing was read".to_owned()))?;
-        good.map(|good| good.settings).map_err(|why| refused(why.one_line()))
+            detail: why.one_line(),
+        })
     }
 }
 

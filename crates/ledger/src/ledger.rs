@@ -167,7 +167,7 @@ impl Ledger {
             Event::CreateStarted(id) => self.answer(now, &id, Signal::CreateStarted, &mut todo),
             Event::Up(id) => self.answer(now, &id, Signal::Up, &mut todo),
             Event::CreateFailed { partition: id, reason } => {
-                self.put_aside(now, &id);
+                self.put_aside(now, now, &id);
                 let is_away = self.is_away(&id);
                 if !is_away {
                     self.note_failure(now, &id);
@@ -175,7 +175,7 @@ impl Ledger {
                 self.answer(now, &id, Signal::CreateFailed { reason, may_wait: is_away }, &mut todo);
             }
             Event::CreatePutOff { partition: id, reason } => {
-                self.put_aside(now, &id);
+                self.put_aside(now, now, &id);
                 self.answer(now, &id, Signal::CreateFailed { reason, may_wait: true }, &mut todo);
             }
             Event::NoRoom(id) => self.refused(now, &id, &mut todo),
@@ -191,7 +191,9 @@ impl Ledger {
                 self.answer(now, &id, Signal::NodesDone(after), &mut todo);
             }
             Event::NodesUnknown(id) => {
-                self.put_aside(now, &id);
+                // Processes of a job end while its partition is kept, too.
+                let since = self.kept_since(&id).unwrap_or(now);
+                self.put_aside(now, since, &id);
                 self.answer(now, &id, Signal::NodesDone(AfterRun::Removal), &mut todo);
             }
             Event::Idle(id) => {
@@ -199,7 +201,7 @@ impl Ledger {
                 self.trim_idle(now, &id, &mut todo);
             }
             Event::NotIdle(id) => {
-                self.put_aside(now, &id);
+                self.put_aside(now, now, &id);
                 self.answer(now, &id, Signal::NotIdle, &mut todo);
             }
             Event::Overdue(id) => self.answer(now, &id, Signal::Overdue, &mut todo),

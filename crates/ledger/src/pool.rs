@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use vipu_types::{ControllerName, IpuCount, ModelName, PartitionId, PodId};
 
 use crate::pod::Pod;
-use crate::{Action, Claim, HostAction, Jobs, Ledger, Millis, Phase, PoolBlock, PoolPartition, Wish};
+use crate::pool_member::{PoolMember, PoolMemberState};
+use crate::{Action, Claim, HostAction, Jobs, Ledger, Millis, Phase, PoolPartition, Wish};
 
 /// The partition of a pool that a job gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,30 +19,6 @@ pub struct PoolChoice {
     pub gcds: u32,
     /// Whether it is reset before the job gets it.
     pub needs_reset: bool,
-}
-
-/// A partition of a pool, with its state.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PoolMember {
-    /// Its id.
-    pub partition: PartitionId,
-    /// Its IPUs.
-    pub block: PoolBlock,
-    /// Its state.
-    pub state: PoolMemberState,
-}
-
-/// The state of a partition of a pool.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PoolMemberState {
-    /// It waits for a job.
-    Free,
-    /// A job has it, or is about to get it.
-    Used,
-    /// It is being given back after a job, or being reset.
-    Returning,
-    /// No job gets it, for this reason.
-    OutOfUse(String),
 }
 
 impl PoolPartition {
@@ -123,7 +100,7 @@ impl Ledger {
     pub(crate) fn left_for(&self, wish: &Wish, user: u32) -> Option<&Claim> {
         self.left_in_pool(&wish.model, wish.job(), user).find(|claim| {
             let pod = self.usable_pods(&wish.model).find(|(id, _)| **id == claim.pod());
-            let pod = pod.filter(|_| wish.may_use(&claim.controller));
+            let pod = pod.filter(|(_, pod)| wish.may_use(&claim.controller) && !pod.drains_claim(claim));
             let partition = pod.and_then(|(_, pod)| pod.in_pool(&claim.partition));
             partition.is_some_and(|it| it.is_good_for(wish.size))
         })
@@ -192,12 +169,17 @@ impl Ledger {
     }
 
     /// Gives a partition of a pool to no job for a while. It could not be given to a job or be reset, or processes of
-    /// its last job may be left. The time in which it was kept for its job counts.
-    pub(crate) fn put_aside(&mut self, now: Millis, partition: &PartitionId) {
+    /// its last job may be left. The time counts from `since`.
+    pub(crate) fn put_aside(&mut self, now: Millis, since: Millis, partition: &PartitionId) {
         let Some((_, record)) = self.claims.holder(partition) else { return };
         if let Some(pod) = self.pods.get_mut(&record.claim.pod()) {
-            pod.put_aside(now, record.kept_since.unwrap_or(now), partition);
+            pod.put_aside(now, since, partition);
         }
+    }
+
+    /// The time since when a partition is kept for its job.
+    pub(crate) fn kept_since(&self, partition: &PartitionId) -> Option<Millis> {
+        self.claims.holder(partition)?.1.kept_since
     }
 
     /// Gives a partition of a pool to jobs again.

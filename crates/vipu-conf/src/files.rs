@@ -118,7 +118,22 @@ fn shared_value(dir: &Path, key: &Key) -> Option<String> {
     Some(given.value.text)
 }
 
+/// The settings of a model on a node, without the file that HostMap names. Only slurmctld needs that file.
+///
+/// # Errors
+/// Those that [`load`] has for the model's own file.
+pub fn settings_on_node(dir: &Path, model: &ModelName) -> Result<Settings, LoadError> {
+    let (path, text) = file_of(dir, model)?;
+    Ok(Settings::parse(&text, &path)?)
+}
+
 fn load_model(dir: &Path, model: &ModelName) -> Result<Good, LoadError> {
+    let (path, text) = file_of(dir, model)?;
+    good(path, text)
+}
+
+/// The file that has a model's settings, with its text.
+fn file_of(dir: &Path, model: &ModelName) -> Result<(PathBuf, String), LoadError> {
     let own = dir.join(format!("{model}.conf"));
     let shared = dir.join(SHARED);
     let (path, text) = match read(&own) {
@@ -137,7 +152,7 @@ fn load_model(dir: &Path, model: &ModelName) -> Result<Good, LoadError> {
         }
         Err(source) => return Err(LoadError::Unreadable { path: own, source }),
     };
-    good(path, text)
+    Ok((path, text))
 }
 
 /// Reads one file, whatever its name.

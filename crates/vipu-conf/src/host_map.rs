@@ -9,21 +9,12 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use vipu_types::{HostAgent, HostIpus, HostMap, IpuCount};
 
 use crate::error::Broken;
 use crate::problem::{Problem, Reason, Spot};
-
-/// The file with the IPUs of each host.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostFile {
-    /// Its path. A relative one begins at the directory of the model's file.
-    pub path: PathBuf,
-    /// Its content. Empty until the file is read.
-    pub map: HostMap,
-}
 
 /// IPUs in one IPU-Machine.
 const MACHINE: u32 = 4;

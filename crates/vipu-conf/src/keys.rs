@@ -10,7 +10,7 @@ use crate::choice::{
     Accounting, AuditLevel, AuditTo, KeepIdleFor, Layer, Mode, OnPartitionError, Placement, Prepare,
     ReuseReset, SizePolicy,
 };
-use crate::host_map::HostFile;
+use crate::host_file::HostFile;
 use crate::problem::Problem;
 use crate::settings::Given;
 use crate::value::{

@@ -10,6 +10,7 @@ mod against_nodes;
 mod choice;
 mod error;
 mod files;
+mod host_file;
 mod host_map;
 mod in_force;
 mod keys;
@@ -29,8 +30,9 @@ pub use choice::{
 pub use error::{Broken, KeepError, LoadError};
 pub use files::{
     Good, Loaded, admin_socket_of, error_beside, layer_of, load, load_file, load_offered, need_pool,
+    settings_on_node,
 };
-pub use host_map::HostFile;
+pub use host_file::HostFile;
 pub use in_force::{InForce, Standing};
 pub use keys::{KEYS, Key, Preset, Settings};
 pub use listed::{Listed, listed};

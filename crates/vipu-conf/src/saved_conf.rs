@@ -39,8 +39,8 @@ impl SavedConf {
     /// written again if they are kept already.
     ///
     /// # Errors
-    /// When the file system refuses. The text kept before is then still there, unless only the flush of the
-    /// directory failed.
+    /// When the file system refuses. Each text kept before is then still there or replaced, never in parts. The map
+    /// comes first: a crash in between leaves the new map with the old settings.
     pub fn keep(&self, model: &ModelName, text: &str, host_map: Option<&str>) -> Result<(), KeepError> {
         host_map.map_or(Ok(()), |hosts| self.keep_one(self.host_map(model), hosts))?;
         self.keep_one(self.path(model), text)

@@ -11,7 +11,7 @@ use vipu_types::{
 
 use crate::choice::{Mode, Placement};
 use crate::error::Broken;
-use crate::host_map::HostFile;
+use crate::host_file::HostFile;
 use crate::keys::{Key, Preset, Settings};
 use crate::nodes::nodes;
 use crate::problem::{Problem, Reason, Spot};
