@@ -7,6 +7,7 @@ use tracing::{info, warn};
 
 use crate::frontend::Frontend;
 use crate::jobs_before::JobsBefore;
+use crate::preparing;
 use crate::sync::lock;
 
 /// The time in seconds for which no other job gets a partition of a pool, if processes of its job may be left.
@@ -77,7 +78,8 @@ fn is_waited_for(frontend: &Frontend, record: &RecordedPartition) -> bool {
     let RecordedPartition { claim, stage, .. } = record;
     *stage == RecordedStage::Wanted
         && !claim.run.has_begun()
-        && frontend.jobs_before.wait_for(frontend, claim)
+        && (frontend.jobs_before.waiting(claim.run.job))
+            .is_some_and(|waiting| preparing::is_wanted(frontend, &waiting, claim))
 }
 
 fn say_why_it_goes(jobs_before: &JobsBefore, record: &RecordedPartition) {

@@ -7,13 +7,13 @@ use ledger::{Jobs, Seconds};
 use vipu_types::IpuCount;
 
 use crate::frontend::Frontend;
-use crate::in_slurm::{InSlurm, wish};
+use crate::in_slurm::{InSlurm, candidates, wish};
 use crate::limits::Standing;
 use crate::models::Model;
 use crate::node_choice::Choice;
 use crate::request::{Resolved, Taken, in_words};
-use crate::scheduling::{Verdict, candidates, wait};
 use crate::slurm::{Job, JobDescription, Test};
+use crate::verdict::{Verdict, wait};
 
 /// The hosts of a model, as far as a request needs them.
 struct Hosts {

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ledger::{Jobs, LicenseReservations, Rank, Seconds, WholeTimes, Wish};
+use ledger::{Candidate, Jobs, LicenseReservations, Rank, Seconds, WholeTimes, Wish};
 use vipu_types::ModelName;
 
 use crate::frontend::Frontend;
 use crate::request::Resolved;
-use crate::slurm::Job;
+use crate::slurm::{Job, Test};
 
 /// The request of a job and its place in line.
 pub(crate) fn wish(job: impl Job, wanted: &Resolved) -> Wish {
@@ -93,4 +93,10 @@ impl<J: Job> Jobs for InSlurm<J> {
     fn user_of(&self, job: u32) -> u32 {
         self.any.other(job).map_or(0, Job::user)
     }
+}
+
+/// The jobs that a test may preempt.
+pub(crate) fn candidates(test: &impl Test) -> Vec<Candidate> {
+    let candidates = test.candidates().into_iter();
+    candidates.map(|job| Candidate { job: job.id(), dying: job.is_being_preempted() }).collect()
 }

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use ledger::Claim;
 use vipu_types::JobRun;
 
-use crate::frontend::Frontend;
 use crate::slurm::Job;
 use crate::sync::{Mutex, lock};
 use crate::waiting_job::WaitingJob;
@@ -34,10 +33,9 @@ impl JobsBefore {
         lock(&self.0).insert(job.id(), before);
     }
 
-    /// Whether a job waits for the partition of this claim.
-    pub(crate) fn wait_for(&self, frontend: &Frontend, claim: &Claim) -> bool {
-        let waiting = lock(&self.0).get(&claim.run.job).and_then(|before| before.waiting.clone());
-        waiting.is_some_and(|waiting| waiting.wants(frontend, claim))
+    /// A job that waits.
+    pub(crate) fn waiting(&self, job: u32) -> Option<WaitingJob> {
+        lock(&self.0).get(&job).and_then(|before| before.waiting.clone())
     }
 
     /// Whether this job waits, according to Slurm's saved state.

@@ -44,6 +44,7 @@ mod status;
 mod steering;
 mod submission;
 mod sync;
+mod verdict;
 mod waiting_job;
 mod whole_times;
 
@@ -56,7 +57,8 @@ pub use host_thread::HostThread;
 pub use internal_error::to_user as internal_error_to_user;
 pub use models::{Model, Models};
 pub use outside::{HostTask, Outside};
-pub use scheduling::{Verdict, after, before, refused};
+pub use scheduling::{after, before, refused};
 pub use shared_ledger::LockedLedger;
 pub use status::{StatusComposer, state_name};
 pub use submission::{changed, drop_forged, refuse_ipus, submitted};
+pub use verdict::Verdict;

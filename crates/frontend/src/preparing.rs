@@ -15,7 +15,8 @@ use crate::expected::Expected;
 use crate::frontend::Frontend;
 use crate::in_slurm::{InSlurm, wish};
 use crate::request::Resolved;
-use crate::scheduling::{Verdict, wait};
+use crate::verdict::{Verdict, wait};
+use crate::waiting_job::WaitingJob;
 
 /// The reason in squeue while the partition is made.
 const REASON: &str = "vipu: preparing";
@@ -33,6 +34,12 @@ pub(crate) fn of_prepared(frontend: &Frontend, job: impl Job, wanted: &Resolved)
     }
     let why = being_made(&frontend.ledger(), &claim);
     Some(wait(frontend, job, why))
+}
+
+/// Whether a waiting job asks for the partition that is claimed for it.
+pub(crate) fn is_wanted(frontend: &Frontend, waiting: &WaitingJob, claim: &Claim) -> bool {
+    let wanted = frontend.models(|models| waiting.wanted(models));
+    wanted.is_some_and(|wanted| waiting.has_claimed(&wanted, &frontend.ledger(), claim))
 }
 
 /// Whether a partition is prepared, or being prepared, for this job. Then no other partition is looked for.

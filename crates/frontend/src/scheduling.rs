@@ -1,33 +1,20 @@
 //! Answers for IPUs to the questions of Slurm's schedulers. All run under slurmctld's locks: no I/O, no
 //! waiting.
 
-use ledger::{Candidate, Jobs, Ledger, Seconds, Wait, Wish};
+use ledger::{Jobs, Ledger, Seconds, Wait, Wish};
 
 use crate::accounting;
 use crate::between_callbacks::{Asked, BetweenCallbacks, OnNodes, Told};
 use crate::frontend::Frontend;
 use crate::hosts;
-use crate::in_slurm::{InSlurm, wish};
+use crate::in_slurm::{InSlurm, candidates, wish};
 use crate::internal_error;
 use crate::models::Model;
 use crate::node_choice::{self, Choice};
 use crate::preparing;
 use crate::request::Resolved;
 use crate::slurm::{Job, JobMut, Question, Test};
-
-/// The answer to a test of a job.
-pub enum Verdict {
-    /// The stock selector decides.
-    Go,
-    /// Yes, and the stock selector need not be asked.
-    Answered,
-    /// Not now. squeue shows the reason.
-    Wait,
-    /// Never: no configuration could meet the request.
-    Never,
-    /// The test has to be repeated: other nodes may do.
-    Again,
-}
+use crate::verdict::{Verdict, wait};
 
 /// A year, in seconds: the answer to a question about a start that is unknown.
 const BEYOND_ANY_PLAN: i64 = 365 * 24 * 3600;
@@ -234,12 +221,6 @@ fn victims(ledger: &mut Ledger, wish: &Wish, jobs: &InSlurm<impl Job>, test: &im
     ledger.victims(wish, &candidates(test), jobs)
 }
 
-/// The jobs that a test may preempt.
-pub(crate) fn candidates(test: &impl Test) -> Vec<Candidate> {
-    let candidates = test.candidates().into_iter();
-    candidates.map(|job| Candidate { job: job.id(), dying: job.is_being_preempted() }).collect()
-}
-
 /// Answers backfill's question when a job can start.
 ///
 /// Backfill repeats the question for each planned end of a job, until the answer is no later than the next
@@ -389,9 +370,4 @@ fn will_run(
     }
     job.expect_start(start.map_or(jobs.now().0 + BEYOND_ANY_PLAN, |start| start.0));
     Verdict::Go
-}
-
-pub(crate) fn wait(frontend: &Frontend, job: impl Job, why: String) -> Verdict {
-    frontend.show_reason(job.id(), why);
-    Verdict::Wait
 }

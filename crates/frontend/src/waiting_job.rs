@@ -1,9 +1,9 @@
 //! A job that waits in Slurm's queue.
 
-use ledger::Claim;
+use ledger::{Claim, Ledger};
 
-use crate::frontend::Frontend;
-use crate::request::Request;
+use crate::models::Models;
+use crate::request::{Request, Resolved};
 use crate::slurm::Job;
 
 /// The request of a job that has no nodes and is not held.
@@ -22,11 +22,15 @@ impl WaitingJob {
         waits.then(|| Self { user: job.user(), restart: job.restart_count(), tres })
     }
 
-    /// Whether the job asks for the partition that is claimed for it.
-    pub(crate) fn wants(&self, frontend: &Frontend, claim: &Claim) -> bool {
+    /// Its request, if it can be met.
+    pub(crate) fn wanted(&self, models: &Models) -> Option<Resolved> {
         // Its options cannot have changed.
         let request = Request { tres: self.tres.clone(), ..Request::default() };
-        let found = frontend.models(|models| models.find(&request).ok().flatten());
-        found.is_some_and(|wanted| wanted.is_claimed_by(&frontend.ledger(), claim, self.user, self.restart))
+        models.find(&request).ok().flatten()
+    }
+
+    /// Whether this claim was made for its request.
+    pub(crate) fn has_claimed(&self, wanted: &Resolved, ledger: &Ledger, claim: &Claim) -> bool {
+        wanted.is_claimed_by(ledger, claim, self.user, self.restart)
     }
 }

@@ -7,6 +7,7 @@ use tracing::info;
 
 use super::watch_list::{WatchList, since};
 use crate::frontend::Frontend;
+use crate::preparing;
 use crate::slurm::Slurm;
 use crate::waiting_job::WaitingJob;
 
@@ -26,7 +27,9 @@ pub(super) fn look(list: &mut WatchList<Claim>, frontend: &Frontend, slurm: &mut
     let waiting = slurm.look_at(&jobs, |job| WaitingJob::of(job));
     for (claim, waiting) in due.into_iter().zip(waiting) {
         let (why, in_vain) = match waiting.flatten() {
-            Some(waiting) if !waiting.wants(frontend, &claim) => ("it asks for something else", false),
+            Some(waiting) if !preparing::is_wanted(frontend, &waiting, &claim) => {
+                ("it asks for something else", false)
+            }
             Some(_) if is_late(frontend, &claim) => ("it has not started in time (PrepareWait)", true),
             Some(_) => continue,
             None => ("it does not wait any more", false),
