@@ -84,8 +84,9 @@ fn fault_lost_files_of_a_running_job_are_written_anew() -> Result<()> {
         let job = stay(cluster, 16)?;
         let journal = cluster.layout().state().join("vipu_journal");
         wait_until("its files to be durable", LIMIT, || Ok(fs::read_to_string(&journal)?.contains(DURABLE)))?;
+        cluster.await_saved()?;
         cluster.kill_slurmctld()?;
-        // The host of slurmctld lost power right after the launch.
+        // As if the host of slurmctld had lost power before the file and the entry were on disk.
         let file = cluster.layout().ipuof().join(format!("{}.conf", partition(job)));
         let described = fs::read(&file)?;
         fs::write(&file, "")?;

@@ -3,12 +3,11 @@
 //! The limits allow for the promise of `SPECIFICATION.md`: 60 s after everything is up.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
-use vipu_types::{ControllerName, JobRun, PartitionId};
+use vipu_types::{ControllerName, PartitionId};
 
 use crate::check;
 use crate::cluster::{CREATE_TIMEOUT, Cluster, Config};
@@ -66,7 +65,7 @@ pub enum Leaving {
 
 /// Waits until every job has ended.
 pub async fn drain(cluster: &Rc<Cluster>, leaving: Leaving) -> Result<(), String> {
-    let (calm, mut leaks, mut lacking) = (Instant::now(), Leaks::new(), BTreeMap::new());
+    let (calm, mut leaks) = (Instant::now(), Leaks::new());
     loop {
         cluster.slurm.borrow_mut().jobs.retain(|_, job| job.state != State::Held);
         if cluster.slurm.borrow().jobs.is_empty() {
@@ -79,7 +78,6 @@ pub async fn drain(cluster: &Rc<Cluster>, leaving: Leaving) -> Result<(), String
         }
         if leaving == Leaving::InTime {
             no_leak(cluster, &mut leaks)?;
-            has_files(cluster, &mut lacking)?;
         }
         if calm.elapsed() > DRAIN {
             return Err(format!("still there: {:?}", cluster.slurm.borrow().jobs));
@@ -120,27 +118,6 @@ fn no_leak(cluster: &Cluster, leaks: &mut Leaks) -> Result<(), String> {
             }
             leaks.insert(place, since);
         }
-    }
-    Ok(())
-}
-
-/// Checks that every running job has its file, except for a while after a crash has taken it away.
-fn has_files(cluster: &Cluster, lacking: &mut BTreeMap<JobRun, Instant>) -> Result<(), String> {
-    let before = std::mem::take(lacking);
-    let slurm = cluster.slurm.borrow();
-    for job in slurm.jobs.values().filter(|job| job.state == State::Running) {
-        let Some(grant) = job.grant() else { continue };
-        if ["/ipuof", "/other"]
-            .iter()
-            .any(|dir| cluster.shelf.file(Path::new(dir), &grant.partition).is_some())
-        {
-            continue;
-        }
-        let since = before.get(&job.run()).copied().unwrap_or_else(Instant::now);
-        if since.elapsed() > PROMISE {
-            return Err(format!("{:?} has had no file for {PROMISE:?}", job.run()));
-        }
-        lacking.insert(job.run(), since);
     }
     Ok(())
 }
