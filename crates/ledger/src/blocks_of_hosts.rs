@@ -5,12 +5,23 @@
 
 use std::ops::Range;
 
-use vipu_types::{ModelName, Place};
+use vipu_types::{ModelName, Place, PodId};
 
 use crate::free_times::{AfterPreemption, NEVER};
-use crate::{Candidate, Jobs, Ledger, Seconds};
+use crate::{Action, Candidate, HostAction, Jobs, Ledger, Seconds};
 
 impl Ledger {
+    /// Notes the IPUs of a Pod that are known to be unusable. Others may be usable again.
+    pub(crate) fn note_broken(&mut self, id: &PodId, places: Vec<Place>, todo: &mut Vec<Action>) {
+        let before = self.largest_now(&id.model);
+        if let Some(pod) = self.pods.get_mut(id) {
+            pod.set_broken(places);
+        }
+        if self.largest_now(&id.model) > before {
+            todo.push(Action::Host(HostAction::KickScheduler));
+        }
+    }
+
     /// The time at which these IPUs of a model's first controller are free. `None` if it is unknown.
     pub fn block_free_at(
         &mut self,

@@ -120,11 +120,7 @@ impl Ledger {
                 }
             }
             Event::Pool { pod, partitions, missing } => self.note_pool(&pod, partitions, missing),
-            Event::BrokenIpus { pod, places } => {
-                if let Some(pod) = self.pods.get_mut(&pod) {
-                    pod.set_broken(places);
-                }
-            }
+            Event::BrokenIpus { pod, places } => self.note_broken(&pod, places, &mut todo),
             Event::Unreachable { pod, reason } => {
                 if let Some(pod) = self.pods.get_mut(&pod) {
                     pod.lost(now, reason);
