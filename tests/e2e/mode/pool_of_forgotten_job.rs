@@ -85,6 +85,7 @@ fn mode_pool_keeps_the_partition_of_an_unknown_job() -> Result<()> {
         ended(cluster, first, "COMPLETED")?;
         let other = staying(cluster, 32, &[])?;
         waits(cluster, other, NONE_FREE)?;
+        cluster.await_saved()?;
         crash(cluster, None)?;
         waits(cluster, other, NONE_FREE)?;
         let free = ["partition", "free", ONLY, "--reason", "no process is left"];
