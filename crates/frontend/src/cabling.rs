@@ -1,6 +1,6 @@
 //! The IPUs that belong to nodes: those of one controller (`Nodes`), or those of each host (`Mode=host`).
 //!
-//! A job gets nodes and IPUs that belong together. A *portion* is a set of nodes with their IPUs, among which the nodes
+//! A job gets nodes and IPUs that belong together. A *group* is a set of nodes with their IPUs, among which the nodes
 //! of a job may be chosen.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,62 +19,62 @@ pub enum Cabling {
 
 /// Nodes, with the IPUs that belong to them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Portion {
+pub(crate) struct NodeGroup {
     /// Those among which the job may choose. Empty if it can have none.
     pub(crate) nodes: Vec<u32>,
-    pub(crate) ipus: PortionIpus,
+    pub(crate) ipus: GroupIpus,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum PortionIpus {
+pub(crate) enum GroupIpus {
     /// Any of a controller.
     Of(ControllerName),
-    /// Exactly these of the first controller. The job has all nodes of the portion.
+    /// Exactly these of the first controller. The job has all nodes of the group.
     Block(Range<usize>),
 }
 
-impl Portion {
+impl NodeGroup {
     /// Its IPUs, if they are a given block.
     pub(crate) fn block(&self) -> Option<&Range<usize>> {
-        if let PortionIpus::Block(ipus) = &self.ipus { Some(ipus) } else { None }
+        if let GroupIpus::Block(ipus) = &self.ipus { Some(ipus) } else { None }
     }
 
     /// Its controller, if its IPUs are any of that.
     pub(crate) fn controller(&self) -> Option<&ControllerName> {
-        if let PortionIpus::Of(controller) = &self.ipus { Some(controller) } else { None }
+        if let GroupIpus::Of(controller) = &self.ipus { Some(controller) } else { None }
     }
 }
 
 impl Cabling {
-    /// The portions for a job with this number of IPUs that needs at least `fewest` of these nodes, in the order in
+    /// The groups for a job with this number of IPUs that needs at least `fewest` of these nodes, in the order in
     /// which they are tried. If none has enough nodes, the one with most, so that the stock selector says no for want
     /// of nodes. None if the job's number of nodes does not belong to its number of IPUs. `all` are the controllers of
     /// the model.
-    pub(crate) fn portions(
+    pub(crate) fn groups(
         &self,
         all: &[ControllerName],
         size: IpuCount,
         nodes: &[u32],
         fewest: u32,
-    ) -> Vec<Portion> {
-        let (portions, needed) = match self {
+    ) -> Vec<NodeGroup> {
+        let (groups, needed) = match self {
             Self::Controllers(owners) => (of_controllers(owners, all, nodes), fewest.max(1) as usize),
             Self::Hosts(_) if fewest != self.hosts_of(size) => return Vec::new(),
             Self::Hosts(_) => (self.of_hosts(size, nodes), fewest as usize),
         };
-        let has_most = |portions: &[Portion]| portions.iter().rev().max_by_key(|it| it.nodes.len()).cloned();
-        let enough: Vec<_> = portions.iter().filter(|it| it.nodes.len() >= needed).cloned().collect();
-        if enough.is_empty() { has_most(&portions).into_iter().collect() } else { enough }
+        let has_most = |groups: &[NodeGroup]| groups.iter().rev().max_by_key(|it| it.nodes.len()).cloned();
+        let enough: Vec<_> = groups.iter().filter(|it| it.nodes.len() >= needed).cloned().collect();
+        if enough.is_empty() { has_most(&groups).into_iter().collect() } else { enough }
     }
 
     /// The blocks of a partition of this size whose IPUs all belong to hosts, each with its hosts among these nodes.
-    fn of_hosts(&self, size: IpuCount, nodes: &[u32]) -> Vec<Portion> {
+    fn of_hosts(&self, size: IpuCount, nodes: &[u32]) -> Vec<NodeGroup> {
         let among: BTreeSet<u32> = nodes.iter().copied().collect();
-        let portion = |(ipus, hosts): (Range<usize>, Vec<u32>)| Portion {
+        let group = |(ipus, hosts): (Range<usize>, Vec<u32>)| NodeGroup {
             nodes: hosts.into_iter().filter(|node| among.contains(node)).collect(),
-            ipus: PortionIpus::Block(ipus),
+            ipus: GroupIpus::Block(ipus),
         };
-        self.blocks(size).map(portion).collect()
+        self.blocks(size).map(group).collect()
     }
 
     /// The blocks of a partition of this size whose IPUs all belong to hosts, with these hosts.
@@ -116,10 +116,10 @@ impl Cabling {
     ///
     /// # Errors
     /// The reason why they have none.
-    pub(crate) fn of_nodes(&self, nodes: &[u32]) -> Result<PortionIpus, String> {
+    pub(crate) fn of_nodes(&self, nodes: &[u32]) -> Result<GroupIpus, String> {
         match self {
-            Self::Controllers(owners) => owner(owners, nodes).map(PortionIpus::Of),
-            Self::Hosts(hosts) => block(hosts, nodes).map(PortionIpus::Block),
+            Self::Controllers(owners) => owner(owners, nodes).map(GroupIpus::Of),
+            Self::Hosts(hosts) => block(hosts, nodes).map(GroupIpus::Block),
         }
     }
 
@@ -136,10 +136,10 @@ fn of_controllers(
     owners: &BTreeMap<u32, ControllerName>,
     all: &[ControllerName],
     nodes: &[u32],
-) -> Vec<Portion> {
-    let own = |controller: &ControllerName| Portion {
+) -> Vec<NodeGroup> {
+    let own = |controller: &ControllerName| NodeGroup {
         nodes: nodes.iter().filter(|node| owners.get(node) == Some(controller)).copied().collect(),
-        ipus: PortionIpus::Of(controller.clone()),
+        ipus: GroupIpus::Of(controller.clone()),
     };
     all.iter().map(own).collect()
 }
@@ -187,17 +187,17 @@ mod tests {
     }
 
     #[test]
-    fn mode_host_portions_are_blocks_whose_hosts_are_all_there() {
+    fn mode_host_groups_are_blocks_whose_hosts_are_all_there() {
         let nodes = |ipus: u64, nodes: &[u32]| {
-            let portions = hosts().portions(&[], size(ipus), nodes, (ipus / 4) as u32);
-            portions.into_iter().map(|it| (it.nodes, it.ipus)).collect::<Vec<_>>()
+            let groups = hosts().groups(&[], size(ipus), nodes, (ipus / 4) as u32);
+            groups.into_iter().map(|it| (it.nodes, it.ipus)).collect::<Vec<_>>()
         };
         let all = [1, 2, 3, 5, 6];
-        let (low, high) = (PortionIpus::Block(0..8), PortionIpus::Block(16..24));
+        let (low, high) = (GroupIpus::Block(0..8), GroupIpus::Block(16..24));
         assert_eq!(nodes(8, &all), [(vec![1, 2], low.clone()), (vec![5, 6], high.clone())]);
         assert_eq!(nodes(8, &[2, 3, 5, 6]), [(vec![5, 6], high)]);
         assert_eq!(nodes(8, &[2, 3]), [(vec![2], low)], "not enough");
-        assert_eq!(nodes(4, &[3]), [(vec![3], PortionIpus::Block(8..12))]);
+        assert_eq!(nodes(4, &[3]), [(vec![3], GroupIpus::Block(8..12))]);
         assert_eq!(nodes(16, &all), [], "host 4 is missing");
         assert_eq!(hosts().sizes().into_iter().map(IpuCount::get).collect::<Vec<_>>(), [4, 8]);
         assert_eq!((hosts().hosts_of(size(8)), hosts().ipus_of_each()), (2, Some(4)));
@@ -212,7 +212,7 @@ mod tests {
             (vec![4], Err("no IPUs")),
         ] {
             match (hosts().of_nodes(&nodes), ipus) {
-                (Ok(found), Ok(ipus)) => assert_eq!(found, PortionIpus::Block(ipus)),
+                (Ok(found), Ok(ipus)) => assert_eq!(found, GroupIpus::Block(ipus)),
                 (Err(why), Err(part)) => assert!(why.contains(part), "{why}"),
                 (found, _) => panic!("{nodes:?}: {found:?}"),
             }

@@ -6,7 +6,7 @@ use ledger::{Claim, Place, PoolChoice, Wish};
 use tracing::error;
 use vipu_types::{Asked, ControllerName, Grant, IpuCount, JobOption, JobRun, PartitionId, Shape};
 
-use crate::cabling::PortionIpus;
+use crate::cabling::GroupIpus;
 use crate::frontend::Frontend;
 use crate::in_slurm::{InSlurm, wish};
 use crate::preparing;
@@ -61,12 +61,7 @@ pub(crate) fn give(
 }
 
 /// The partition of a pool for a job.
-fn of_pool(
-    frontend: &Frontend,
-    job: impl Job,
-    wanted: &Resolved,
-    own: Option<PortionIpus>,
-) -> Option<Chosen> {
+fn of_pool(frontend: &Frontend, job: impl Job, wanted: &Resolved, own: Option<GroupIpus>) -> Option<Chosen> {
     if let Some(ready) = preparing::ready_for(&frontend.ledger(), job, wanted) {
         let Claim { partition, controller, size, shape, ipus, .. } = ready;
         return Some(Chosen { partition, controller, size, gcds: shape.gcds, ipus });
@@ -85,12 +80,12 @@ fn of_its_own(
     run: JobRun,
     nodes: &[u32],
     wanted: &Resolved,
-    own: Option<PortionIpus>,
+    own: Option<GroupIpus>,
 ) -> Option<Chosen> {
     let count = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
     let gcds = frontend.models(|models| models.gcds(count, wanted))?;
     // One from before the mode in which hosts have IPUs of their own has others.
-    let may_be_ready = !matches!(own, Some(PortionIpus::Block(_)));
+    let may_be_ready = !matches!(own, Some(GroupIpus::Block(_)));
     let ready = may_be_ready.then(|| preparing::ready_for(&frontend.ledger(), job, wanted)).flatten();
     let (partition, controller, ipus) = match ready {
         Some(Claim { partition, controller, ipus, .. }) => (partition, controller, ipus),
@@ -113,14 +108,14 @@ fn choose(
     frontend: &Frontend,
     job: impl Job,
     wanted: &Resolved,
-    own: Option<PortionIpus>,
+    own: Option<GroupIpus>,
 ) -> Option<(ControllerName, Vec<Place>)> {
     let first = || frontend.models(|models| models.first_controller(&wanted.model));
     let owner = match own {
-        Some(PortionIpus::Block(ipus)) => {
+        Some(GroupIpus::Block(ipus)) => {
             return Some((first()?, frontend.ledger().places_of(&wanted.model, &ipus)));
         }
-        Some(PortionIpus::Of(owner)) => Some(owner),
+        Some(GroupIpus::Of(owner)) => Some(owner),
         None => None,
     };
     let wish = Wish { controllers: owner.clone().map(|it| BTreeSet::from([it])), ..wish(job, wanted) };

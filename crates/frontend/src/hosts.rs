@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use ledger::{Jobs, Seconds};
-use vipu_types::IpuCount;
+use vipu_types::{IpuCount, ModelName};
 
 use crate::frontend::Frontend;
 use crate::in_slurm::{InSlurm, candidates, wish};
 use crate::limits::Standing;
-use crate::models::Model;
 use crate::node_choice::Choice;
 use crate::request::{Resolved, Taken, in_words};
 use crate::slurm::{Job, JobDescription, Test};
@@ -42,9 +41,8 @@ pub(crate) fn fitted(
         let most = model.most(name, standing).ipus;
         let sizes = model.host_sizes().unwrap_or_default().into_iter().filter(|size| size.get() <= most);
         let each = model.cabling.as_ref().and_then(|it| it.ipus_of_each());
-        let unknown = || format!("vipu: no node of the HostMap of {name} is in slurm.conf");
         let hosts = |each| Hosts { each, sizes: sizes.collect(), rounds_up: model.rounds_up() };
-        Some(each.map(hosts).ok_or_else(unknown))
+        Some(each.map(hosts).ok_or_else(|| no_hosts(name)))
     });
     let Some(hosts) = found.transpose()? else { return Ok(taken) };
     let asked = description.asked_nodes();
@@ -74,8 +72,7 @@ pub(crate) fn fitted_change(
     standing: &Standing,
 ) -> Result<Taken, String> {
     let model = &taken.resolved.model;
-    let has_hosts = frontend.models(|models| models.0.get(model).is_some_and(Model::has_hosts));
-    if has_hosts && !job.takes_whole_nodes() {
+    if frontend.models(|models| models.has_hosts(model)) && !job.takes_whole_nodes() {
         return Err(format!("vipu: jobs on {model} get whole nodes: cancel this job, and submit it again"));
     }
     fitted(frontend, description, taken, standing)
@@ -96,12 +93,15 @@ impl Hosts {
 
     /// The requests that can be met.
     fn valid(&self) -> String {
+        if self.sizes.is_empty() {
+            return "this job may have fewer (MaxIpusPerJob)".to_owned();
+        }
         let valid = self.sizes.iter().map(|size| format!("-N {} --ipus={size}", size.get() / self.each));
         format!("valid: {}", valid.collect::<Vec<_>>().join(" or "))
     }
 }
 
-/// Whether a job may start now on the hosts of a portion, if necessary by preempting others. The stock selector knows
+/// Whether a job may start now on the hosts of a group, if necessary by preempting others. The stock selector knows
 /// whether the hosts are free. Their IPUs are free too, unless a partition stayed there after a failure, or a job from
 /// before this mode has them.
 pub(crate) fn start_now(
@@ -145,6 +145,9 @@ pub(crate) fn misfit(frontend: &Frontend, wanted: &Resolved, nodes: u32) -> Opti
         let model = models.0.get(&wanted.model)?;
         let (sizes, needed) = (model.host_sizes()?, model.cabling.as_ref()?.hosts_of(wanted.size));
         let Resolved { model, size, .. } = wanted;
+        if sizes.is_empty() {
+            return Some(no_hosts(model));
+        }
         if !sizes.contains(size) {
             let sizes = in_words(sizes);
             return Some(format!("vipu: jobs on {model} get all IPUs of their nodes, {sizes}: cancel and submit again"));
@@ -154,6 +157,10 @@ pub(crate) fn misfit(frontend: &Frontend, wanted: &Resolved, nodes: u32) -> Opti
             format!("vipu: {size} IPUs of {model} are those of {needed} node{s}, not of {nodes}: scontrol update NumNodes={needed}")
         })
     })
+}
+
+fn no_hosts(model: &ModelName) -> String {
+    format!("vipu: no node of the HostMap of {model} is in slurm.conf")
 }
 
 /// The reason why a waiting job would be refused now. A reason about its own nodes stays until Slurm tests it again.

@@ -202,6 +202,11 @@ impl Models {
         Some(self.settings(model)?.mode)
     }
 
+    /// Whether each host of a model has IPUs of its own.
+    pub(crate) fn has_hosts(&self, model: &ModelName) -> bool {
+        self.0.get(model).is_some_and(Model::has_hosts)
+    }
+
     /// The partition that all jobs of a model share, if they do.
     pub(crate) fn shared_partition(&self, model: &ModelName) -> Option<PartitionId> {
         self.settings(model)?.shared_partition.clone()

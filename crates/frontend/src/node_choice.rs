@@ -1,8 +1,8 @@
 //! The choice of nodes and IPUs that belong together ([`Cabling`]).
 //!
-//! Slurm tests a job on all nodes at once. Here each portion is tried alone: all other nodes are left out before the
-//! stock selector is asked, and the test is repeated for the next portion. A job starts on the first portion on which it
-//! can. A start in the future is the earliest on any portion.
+//! Slurm tests a job on all nodes at once. Here each group is tried alone: all other nodes are left out before the
+//! stock selector is asked, and the test is repeated for the next group. A job starts on the first group on which it
+//! can. A start in the future is the earliest on any group.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -11,27 +11,27 @@ use std::sync::Arc;
 use ledger::{Seconds, Wish};
 use vipu_types::{ControllerName, ModelName};
 
-use crate::cabling::{Cabling, Portion, PortionIpus};
+use crate::cabling::{Cabling, GroupIpus, NodeGroup};
 use crate::models::Models;
 use crate::request::Resolved;
 use crate::slurm::Test;
 
-/// The portions among whose nodes one test of a job may choose.
+/// The groups among whose nodes one test of a job may choose.
 #[derive(Debug)]
 pub(crate) struct Choice {
     /// All nodes of the test.
     nodes: Vec<u32>,
-    /// The portions that were not tried yet, with the one that is being tried.
-    left: Vec<Portion>,
-    /// The portion that is being tried.
-    tried: Option<Portion>,
+    /// The groups that were not tried yet, with the one that is being tried.
+    left: Vec<NodeGroup>,
+    /// The group that is being tried.
+    tried: Option<NodeGroup>,
     /// Whether [`Self::left`] are not all controllers of the model.
     is_part: bool,
-    /// The starts on the portions that were tried. None if it is unknown.
-    starts: Vec<(Option<Seconds>, Portion)>,
+    /// The starts on the groups that were tried. None if it is unknown.
+    starts: Vec<(Option<Seconds>, NodeGroup)>,
     /// Whether the next test is this one, repeated.
     is_repeated: bool,
-    /// Whether the answer for the present portion is the answer to Slurm.
+    /// Whether the answer for the present group is the answer to Slurm.
     is_last: bool,
 }
 
@@ -50,7 +50,7 @@ impl Choice {
         }
         let (cabling, all) = cabling()?;
         let nodes = test.chosen();
-        let left = cabling.portions(&all, wanted.size, &nodes, test.fewest());
+        let left = cabling.groups(&all, wanted.size, &nodes, test.fewest());
         if left.is_empty() {
             return None;
         }
@@ -60,20 +60,20 @@ impl Choice {
 
     /// The controllers that the job may use, for its wish. None: all.
     fn controllers(&self) -> Option<BTreeSet<ControllerName>> {
-        self.left.iter().map(|portion| portion.controller().cloned()).collect()
+        self.left.iter().map(|group| group.controller().cloned()).collect()
     }
 
-    /// Tries the portion of this controller.
+    /// Tries the group of this controller.
     pub(crate) fn try_controller(&mut self, controller: &ControllerName) {
         self.tried = self.left.iter().find(|it| it.controller() == Some(controller)).cloned();
     }
 
     /// The blocks of IPUs among which the job may choose. Empty if it gets any of a controller.
     pub(crate) fn blocks(&self) -> Vec<Range<usize>> {
-        self.left.iter().filter_map(|portion| portion.block().cloned()).collect()
+        self.left.iter().filter_map(|group| group.block().cloned()).collect()
     }
 
-    /// Tries the portion of this block.
+    /// Tries the group of this block.
     pub(crate) fn try_block(&mut self, ipus: &Range<usize>) {
         self.tried = self.left.iter().find(|it| it.block() == Some(ipus)).cloned();
     }
@@ -85,10 +85,10 @@ impl Choice {
 
     /// Whether the job gets exactly the IPUs of its nodes.
     pub(crate) fn is_of_hosts(&self) -> bool {
-        self.left.first().is_some_and(|portion| portion.block().is_some())
+        self.left.first().is_some_and(|group| group.block().is_some())
     }
 
-    /// Leaves out the nodes of all portions but that which is tried: the first one, if none was chosen.
+    /// Leaves out the nodes of all groups but that which is tried: the first one, if none was chosen.
     pub(crate) fn leave_out_others(&mut self, test: &mut impl Test) {
         self.tried = self.tried.take().or_else(|| self.left.first().cloned());
         let own: BTreeSet<u32> = self.tried.iter().flat_map(|tried| &tried.nodes).copied().collect();
@@ -103,21 +103,21 @@ impl Choice {
 
     /// The wish with the controller that is tried.
     pub(crate) fn on_tried(&self, wish: Wish) -> Wish {
-        let controller = self.tried.as_ref().and_then(Portion::controller);
+        let controller = self.tried.as_ref().and_then(NodeGroup::controller);
         Wish { controllers: controller.map(|it| BTreeSet::from([it.clone()])), ..wish }
     }
 
-    /// Whether the starts on other portions need not be looked at any more.
+    /// Whether the starts on other groups need not be looked at any more.
     pub(crate) fn is_last(&self) -> bool {
         self.is_last
     }
 
-    /// Notes the start on the portion that was tried.
+    /// Notes the start on the group that was tried.
     pub(crate) fn note_start(&mut self, start: Option<Seconds>) {
         self.starts.extend(self.tried.clone().map(|tried| (start, tried)));
     }
 
-    /// The choice for the test, repeated: among the portions that were not tried yet, or then on the one with the
+    /// The choice for the test, repeated: among the groups that were not tried yet, or then on the one with the
     /// earliest start. None if there are no more.
     pub(crate) fn next(mut self) -> Option<Self> {
         let tried = self.tried.take();
@@ -125,7 +125,7 @@ impl Choice {
         if self.left.is_empty() && !self.is_last {
             let starts = self.starts.drain(..);
             let earliest = starts.min_by_key(|(start, _)| start.map_or(i64::MAX, |start| start.0));
-            self.left.extend(earliest.map(|(_, portion)| portion));
+            self.left.extend(earliest.map(|(_, group)| group));
             self.is_last = true;
         }
         (!self.left.is_empty()).then_some(Self { is_part: true, is_repeated: true, ..self })
@@ -133,7 +133,7 @@ impl Choice {
 
     /// A reason to wait, with the controllers that it is about.
     fn reason(&self, why: String) -> String {
-        let left: Vec<_> = self.left.iter().filter_map(Portion::controller).collect();
+        let left: Vec<_> = self.left.iter().filter_map(NodeGroup::controller).collect();
         if self.is_part && !left.is_empty() { on(why, left) } else { why }
     }
 }
@@ -172,8 +172,8 @@ pub(crate) fn fewest(
     mut find: impl FnMut(&Wish) -> Option<Vec<u32>>,
 ) -> Option<Vec<u32>> {
     let Some(choice) = choice else { return find(wish) };
-    let on = |portion: &Portion| {
-        let controller = portion.controller()?;
+    let on = |group: &NodeGroup| {
+        let controller = group.controller()?;
         let one = Wish { controllers: Some(BTreeSet::from([controller.clone()])), ..wish.clone() };
         Some((find(&one)?, controller.clone()))
     };
@@ -193,11 +193,11 @@ impl Models {
     ///
     /// # Errors
     /// The reason why a job on these nodes gets no IPUs of the model.
-    pub(crate) fn ipus_of(&self, wanted: &Resolved, nodes: &[u32]) -> Result<Option<PortionIpus>, String> {
+    pub(crate) fn ipus_of(&self, wanted: &Resolved, nodes: &[u32]) -> Result<Option<GroupIpus>, String> {
         let Some((cabling, _)) = self.cabling(&wanted.model) else { return Ok(None) };
         let found = cabling.of_nodes(nodes).map_err(|why| format!("{why} (model {})", wanted.model))?;
         match &found {
-            PortionIpus::Block(ipus) if ipus.len() != wanted.size.get() as usize => Err(format!(
+            GroupIpus::Block(ipus) if ipus.len() != wanted.size.get() as usize => Err(format!(
                 "they have {} IPUs of {}, the job asks for {}",
                 ipus.len(),
                 wanted.model,

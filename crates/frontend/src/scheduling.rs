@@ -9,7 +9,6 @@ use crate::frontend::Frontend;
 use crate::hosts;
 use crate::in_slurm::{InSlurm, candidates, wish};
 use crate::internal_error;
-use crate::models::Model;
 use crate::node_choice::{self, Choice};
 use crate::preparing;
 use crate::request::Resolved;
@@ -43,7 +42,7 @@ pub fn before(
         Ok(Some(wanted)) => {
             accounting::request(frontend, job, &wanted);
             let asked = AskedTest { question, wanted: &wanted, told };
-            on_controllers(frontend, job, asked, choice.as_mut(), test)
+            answered(frontend, job, asked, choice.as_mut(), test)
         }
         Err(refusal) if question != Question::Ever => wait(frontend, **job, refusal.to_string()),
         Err(refusal) if refusal.is_for_good() => Verdict::Never,
@@ -70,8 +69,8 @@ struct AskedTest<'a> {
     told: Option<Told>,
 }
 
-/// Answers a test from the IPUs of the controllers that the job may use.
-fn on_controllers(
+/// Answers a test from the IPUs that the job may have.
+fn answered(
     frontend: &Frontend,
     job: &mut impl JobMut,
     asked: AskedTest<'_>,
@@ -191,7 +190,7 @@ pub(crate) fn reason_now(frontend: &Frontend, job: impl Job) -> Option<String> {
     if let Some(being_made) = preparing::reason(&frontend.ledger(), job) {
         return being_made;
     }
-    if frontend.models(|models| models.0.get(&wanted.model).is_some_and(Model::has_hosts)) {
+    if frontend.models(|models| models.has_hosts(&wanted.model)) {
         return hosts::reason_now(frontend, job, &wanted);
     }
     let jobs = InSlurm::new(frontend, job);

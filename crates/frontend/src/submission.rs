@@ -8,7 +8,7 @@ use vipu_types::{Grant, GresRequest, JobOption};
 use crate::frontend::Frontend;
 use crate::licenses::{self, License};
 use crate::limits::Standing;
-use crate::models::{Model, Models};
+use crate::models::Models;
 use crate::outside::Outside;
 use crate::request::{Refusal, Request, Resolved, Taken};
 use crate::slurm::{Job, JobDescription};
@@ -53,7 +53,7 @@ pub fn submitted(
     let named = request.standing.slurm_partitions.filter(|_| !takes_its_place(description));
     there_are_ipus(frontend, description, named.as_deref(), &taken.resolved)?;
     let model = &taken.resolved.model;
-    if frontend.models(|models| models.0.get(model).is_some_and(Model::has_hosts)) {
+    if frontend.models(|models| models.has_hosts(model)) {
         description.take_whole_nodes();
     }
     let limits = frontend.models(|models| models.failure_limits(model));
