@@ -10,7 +10,7 @@ use crate::frontend::Frontend;
 use crate::in_slurm::{InSlurm, candidates, wish};
 use crate::limits::Standing;
 use crate::node_choice::Choice;
-use crate::request::{Resolved, Taken, in_words};
+use crate::request::{Request, Resolved, Taken, in_words};
 use crate::slurm::{Job, JobDescription, Test};
 use crate::verdict::{Verdict, wait};
 
@@ -75,7 +75,21 @@ pub(crate) fn fitted_change(
     if frontend.models(|models| models.has_hosts(model)) && !job.takes_whole_nodes() {
         return Err(format!("vipu: jobs on {model} get whole nodes: cancel this job, and submit it again"));
     }
+    let names_nodes = description.asked_nodes() != (1..=u32::MAX);
+    let taken = match (taken.resolved.size, size_now(frontend, job)) {
+        (IpuCount::ONE, Some(size)) if !names_nodes => taken.with_size(size),
+        _ => taken,
+    };
     fitted(frontend, description, taken, standing)
+}
+
+/// The IPUs that a job on hosts asks for until now.
+fn size_now(frontend: &Frontend, job: impl Job) -> Option<IpuCount> {
+    let request = Request { tres: job.tres_per_node()?, ..Request::default() };
+    frontend.models(|models| {
+        let Resolved { model, size, .. } = models.find(&request).ok()??;
+        Some(size).filter(|_| models.has_hosts(&model))
+    })
 }
 
 impl Hosts {
@@ -154,7 +168,7 @@ pub(crate) fn misfit(frontend: &Frontend, wanted: &Resolved, nodes: u32) -> Opti
         }
         (needed != nodes).then(|| {
             let s = if needed == 1 { "" } else { "s" };
-            format!("vipu: {size} IPUs of {model} are those of {needed} node{s}, not of {nodes}: scontrol update NumNodes={needed}")
+            format!("vipu: {size} IPUs of {model} are those of {needed} node{s}, not of {nodes}: scontrol update JobId=<id> NumNodes={needed}")
         })
     })
 }

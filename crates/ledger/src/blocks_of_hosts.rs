@@ -13,11 +13,8 @@ use crate::{Action, Candidate, HostAction, Jobs, Ledger, Seconds};
 impl Ledger {
     /// Notes the IPUs of a Pod that are known to be unusable. Others may be usable again.
     pub(crate) fn note_broken(&mut self, id: &PodId, places: Vec<Place>, todo: &mut Vec<Action>) {
-        let before = self.largest_now(&id.model);
-        if let Some(pod) = self.pods.get_mut(id) {
-            pod.set_broken(places);
-        }
-        if self.largest_now(&id.model) > before {
+        let is_any_mended = self.pods.get_mut(id).is_some_and(|pod| pod.set_broken(places));
+        if is_any_mended {
             todo.push(Action::Host(HostAction::KickScheduler));
         }
     }

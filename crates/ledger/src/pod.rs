@@ -143,12 +143,15 @@ impl Pod {
             && self.suspects.is_empty()
     }
 
-    /// Sets the IPUs that are known to be unusable, until the next listing with others.
-    pub(crate) fn set_broken(&mut self, places: Vec<Place>) {
+    /// Sets the IPUs that are known to be unusable, until the next listing with others. Returns whether some have become
+    /// usable.
+    pub(crate) fn set_broken(&mut self, places: Vec<Place>) -> bool {
+        let is_any_mended = self.broken.iter().any(|place| !places.contains(place));
         if self.broken != places {
             self.broken = places;
             self.recount();
         }
+        is_any_mended
     }
 
     /// Whether the controller left the last question unanswered.

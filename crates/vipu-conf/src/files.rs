@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use vipu_types::{ModelName, OfferedModels};
+use vipu_types::{BadPool, ModelName, ModelPool, OfferedModels};
 
 use crate::choice::{Layer, Mode};
 use crate::error::{Broken, LoadError};
@@ -129,7 +129,22 @@ pub fn settings_on_node(dir: &Path, model: &ModelName) -> Result<Settings, LoadE
 
 fn load_model(dir: &Path, model: &ModelName) -> Result<Good, LoadError> {
     let (path, text) = file_of(dir, model)?;
-    good(path, text)
+    let file = good(path, text)?;
+    file.check_pool(model)?;
+    Ok(file)
+}
+
+impl Good {
+    /// Checks the ids of the pool, which need the name of the model.
+    fn check_pool(&self, model: &ModelName) -> Result<(), Broken> {
+        let Some(pool) = &self.settings.pool else { return Ok(()) };
+        let checked = ModelPool::new(pool.clone(), &self.settings.partition_prefix, model);
+        let broken = |why: BadPool| {
+            let problems = vec![Given::sort(&self.text).0.with_bad_pool(why.to_string())];
+            Broken { path: self.path.clone(), problems }
+        };
+        checked.map(drop).map_err(broken)
+    }
 }
 
 /// The file that has a model's settings, with its text.

@@ -186,7 +186,7 @@ keys! { given;
         "file with the IPUs of each host, beside this file or with an absolute path";
     WholeTimes, whole_times: WeeklyTimes = Absent("none"), "days and times",
         |text| given.read_whole_times(text),
-        "times in which only jobs with all IPUs of the Pod run, in the local time of slurmctld: `\"sat-sun 08:00-20:00, wed 22:00-06:00\"`";
+        "times in which only the largest jobs run, those with the IPUs of a whole Pod or as many as MaxIpusPerJob allows, in the local time of slurmctld: `\"sat-sun 08:00-20:00, wed 22:00-06:00\"`";
     Allocation, allocation: Option<String> = Absent("the controller chooses"), "name", name,
         "V-IPU allocation in which partitions are created";
     /// Without duplicates.
@@ -197,7 +197,7 @@ keys! { given;
         |text| placement(text, given.names(&Key::Cluster), given.names(&Key::Allocation)),
         "who chooses the IPUs of a partition: the controller or slurm-vipu; explicit needs Cluster and excludes Allocation";
     Cluster, cluster: Option<String> = Absent("not needed"), "name", name,
-        "V-IPU cluster from which slurm-vipu chooses IPUs with Placement=explicit";
+        "V-IPU cluster from which slurm-vipu chooses IPUs; required with Placement=explicit and Mode=host";
     LinkDomainSize, link_domain_size: IpuCount = Value("64"), "IPUs, a power of two", size,
         "number of IPUs in one IPU-Link domain";
     CreateTimeout, create_timeout: Duration = Value("300"), "seconds", seconds,

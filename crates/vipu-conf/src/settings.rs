@@ -111,6 +111,14 @@ impl<'a> Given<'a> {
         Problem { reason: Reason::SizesWithoutPool, spot }
     }
 
+    /// The problem of a pool whose ids are not possible with the model's name.
+    pub(crate) fn with_bad_pool(&self, why: String) -> Problem {
+        let given = self.values.get(Key::Pool.name);
+        let value = given.map(|value| value.text.clone()).unwrap_or_default();
+        let spot = given.map(|value| Spot::of(self.text, &value.span));
+        Problem { reason: Reason::BadValue { key: Key::Pool.name, value, valid: why }, spot }
+    }
+
     /// The text of the value that the text has for `key`, and its line.
     pub(crate) fn written(&self, key: &Key) -> Option<(&str, usize)> {
         let value = self.values.get(key.name)?;
@@ -187,6 +195,10 @@ impl Given<'_> {
             Mode::Host if self.has(&Key::Allocation) => Some("not possible beside Allocation"),
             Mode::Host if self.keeps_idle() => {
                 Some("not possible with KeepIdle: the next job has other nodes")
+            }
+            Mode::Host if self.has(&Key::Nodes) => Some("not possible with Nodes: HostMap names the nodes"),
+            Mode::Pool | Mode::Shared if self.keeps_idle() => {
+                Some("not possible with KeepIdle: partitions stay in this mode, however long they are idle")
             }
             Mode::Pool if !self.has(&Key::Pool) => Some("which partitions? give Pool too"),
             Mode::Shared if !self.has(&Key::SharedPartition) => {

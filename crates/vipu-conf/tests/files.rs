@@ -140,6 +140,15 @@ fn sizes_on_nodes_need_a_pool() {
     }
 }
 
+/// A reload keeps the earlier settings then, as after any other error.
+#[test]
+fn mode_pool_with_impossible_ids_is_an_error_of_the_file() {
+    let dir = dir(&[("vipu.conf", &format!("{}\nMode=pool Pool=4x1,slurm_17", text("x")))]);
+    let error = load(dir.path(), &[model("pod64")])[&model("pod64")].as_ref().unwrap_err().one_line();
+    let expected = "vipu.conf:2: Pool=4x1,slurm_17: slurm_17 is named like the partition of a job";
+    assert_eq!(error, expected);
+}
+
 #[test]
 fn cli_admin_socket_is_found_in_a_broken_file() {
     let at = |path: &str| Some(AdminSocket::At(path.into()));

@@ -69,10 +69,10 @@ impl ModelPool {
     pub fn new(pool: Pool, prefix: &str, model: &ModelName) -> Result<Self, BadPool> {
         let new = Self { pool, prefix: prefix.to_owned(), model: model.clone() };
         for (size, count) in new.pool.counts() {
-            PartitionId::new(new.id(size, count)).map_err(|why| BadPool(format!("Pool: {why}")))?;
+            PartitionId::new(new.id(size, count)).map_err(|why| BadPool(why.to_string()))?;
         }
         if let Some(name) = new.named().find(|name| name.job(prefix).is_some()) {
-            return Err(BadPool(format!("Pool: {name} is named like the partition of a job")));
+            return Err(BadPool(format!("{name} is named like the partition of a job")));
         }
         Ok(new)
     }

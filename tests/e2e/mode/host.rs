@@ -7,7 +7,7 @@ use testbed::{Cluster, JobId, Settings, wait_until};
 use crate::LIMIT;
 use crate::jobs::{
     brisk, cancel, ended, expected_at, ipus, let_go, partition, restart_slurmctld, running_for, runs,
-    staying, submit, waits,
+    staying, submit, update, waits,
 };
 
 /// Four nodes with 16 IPUs each. Those of the second and the third are exchanged.
@@ -99,6 +99,13 @@ fn mode_host_requests_that_fit_no_hosts_are_refused() -> Result<()> {
         refused(cluster, &["--gres=vipu:pod64:32", "--nodes=4"], "32 IPUs of pod64 are those of 2 nodes")?;
         let apart = ["--gres=vipu:pod64:32", "--nodelist=ipu-pod64-[001-002]"];
         refused(cluster, &apart, "node configuration is not available")?;
+        // A change without a number of nodes keeps it, and the IPUs of these nodes.
+        let held = submit(cluster, &["--gres=vipu:pod64", "--nodes=2", "--hold"])?;
+        update(cluster, held, &["Gres=vipu:pod64"])?;
+        let record = cluster.job_record(held)?;
+        ensure!(record.get("NumNodes")?.starts_with('2'), "{record:?}");
+        ensure!(record.get("TresPerNode")?.ends_with(":32"), "{record:?}");
+        cancel(cluster, held)?;
         cluster.write_vipu_conf(&[MODE, "SizePolicy=round-up"])?;
         cluster.reconfigure()?;
         let rounded = cluster.sbatch_command("true", &["--gres=vipu:pod64:20"])?.output()?;

@@ -10,7 +10,7 @@ use vipu_types::{IpuCount, PartitionId, PodId, Shape};
 use crate::observed_pool::ObservedPool;
 use crate::pauses::poll_pause;
 use crate::pod_in_use::PodInUse;
-use crate::{Controller, CreateRequest, Listing, PartitionState};
+use crate::{CallError, Controller, CreateRequest, Failure, Listing, PartitionState};
 
 /// The reason why no job gets a partition of the administrator that the controller does not list.
 const ABSENT: &str = "there is none of this name";
@@ -38,28 +38,28 @@ pub(super) fn absent<C>(pod: &PodInUse<C>, listing: &Listing) -> BTreeMap<Partit
     named.chain(made).filter(|(id, _)| !listed.contains(id)).collect()
 }
 
-/// Makes partitions of the pool, one after the other, while the configuration `is_in_force`. After a failure those of
-/// smaller sizes are tried, for which there may be room. The next survey brings the next try. Returns whether any was
-/// made.
+/// Makes partitions of the pool, one after the other, while the configuration `is_in_force`. If there is no room for one,
+/// smaller ones are still tried. The next survey brings the next try. Returns whether any was made.
 pub(super) async fn make_all<C: Controller>(
     id: &PodId,
     pod: &PodInUse<C>,
     missing: Vec<(PartitionId, IpuCount)>,
     is_in_force: impl Fn() -> bool,
 ) -> bool {
-    let (mut is_any_made, mut failed) = (false, None);
+    let (mut is_any_made, mut without_room) = (false, None);
     for (partition, size) in missing {
         if !is_in_force() {
             break;
         }
-        if failed.is_some_and(|failed| size >= failed) {
+        if without_room.is_some_and(|smallest| size >= smallest) {
             continue;
         }
         let made = make(pod, &partition, size).await;
-        match tell_of_create(id, &pod.observed.pool, &partition, size, made) {
-            true => is_any_made = true,
-            false => failed = Some(size),
+        if made.as_ref().is_err_and(|why| why.failure == Failure::NoRoom) {
+            without_room = Some(size);
         }
+        is_any_made |=
+            tell_of_create(id, &pod.observed.pool, &partition, size, made.map_err(|why| why.message));
     }
     is_any_made
 }
@@ -123,7 +123,7 @@ async fn make<C: Controller>(
     pod: &PodInUse<C>,
     partition: &PartitionId,
     size: IpuCount,
-) -> Result<(), String> {
+) -> Result<(), CallError> {
     let settings = &pod.settings;
     let request = CreateRequest {
         partition,
@@ -135,19 +135,23 @@ async fn make<C: Controller>(
         cluster: settings.cluster.as_deref(),
         allocation: settings.allocation.as_deref(),
     };
-    pod.controller.create(&request).await.map_err(|error| error.message)?;
+    pod.controller.create(&request).await?;
     let limit = settings.create_timeout;
     let active = timeout(limit, active(pod, partition)).await;
-    active.unwrap_or_else(|_| Err(format!("it is not active after {} s", limit.as_secs())))
+    active.unwrap_or_else(|_| Err(broken(format!("it is not active after {} s", limit.as_secs()))))
 }
 
-async fn active<C: Controller>(pod: &PodInUse<C>, partition: &PartitionId) -> Result<(), String> {
+fn broken(message: String) -> CallError {
+    CallError { failure: Failure::Unclear, cause: message.clone(), message }
+}
+
+async fn active<C: Controller>(pod: &PodInUse<C>, partition: &PartitionId) -> Result<(), CallError> {
     let began = Instant::now();
     loop {
-        match pod.status(partition).await.map_err(|error| error.message)? {
+        match pod.status(partition).await? {
             PartitionState::Active => return Ok(()),
             PartitionState::Pending | PartitionState::Resetting => {}
-            state => return Err(format!("its controller shows it as {state:?}")),
+            state => return Err(broken(format!("its controller shows it as {state:?}"))),
         }
         sleep(poll_pause(began.elapsed(), None)).await;
     }

@@ -90,4 +90,11 @@ scenarios! {
         pass 60
         there own_pod64_1_1 own_pod64_4_1 own_pod64_4_2
         count 4 call create…"
+
+    /// After a create that succeeds, the next survey comes at once.
+    mode_pool_partition_that_is_refused_keeps_no_other_from_being_made "
+        next create = refused
+        configure pool=4x2
+        pass 5
+        there own_pod64_4_1 own_pod64_4_2"
 }

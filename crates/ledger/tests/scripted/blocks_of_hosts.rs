@@ -35,3 +35,13 @@ fn mode_host_ipus_that_are_broken_are_known_by_place() {
     scripted.tell(Event::BrokenIpus { pod: id("pod64", "vipu"), places: vec![] });
     assert_eq!(asks(&scripted, "pod64", 64), "fits");
 }
+
+#[test]
+fn mode_host_that_is_mended_wakes_the_scheduler_beside_a_larger_free_block() {
+    let mut scripted = pod_with(Placement::Explicit, &[]);
+    let at = |ipus: std::ops::Range<u32>| ipus.map(|index| Place { domain: 0, index }).collect::<Vec<_>>();
+    let broken = |places| Event::BrokenIpus { pod: id("pod64", "vipu"), places };
+    scripted.tell(broken(at(0..48)));
+    scripted.tell(broken(at(0..32)));
+    assert_eq!(scripted.tell(broken(at(0..16))), "kick");
+}

@@ -27,7 +27,10 @@ pub(super) fn plan(found: &Found) -> Result<Plan, Failure> {
     plan.notes.extend(found.unreadable.iter().cloned());
     plan.notes.extend(found.scripts.iter().map(scripts::Script::note));
     if found.has_allocs {
-        let note = format!("{}: needed no more, because IPUs belong to no host", scripts::ALLOCS);
+        let note = format!(
+            "{}: needed no more, because IPUs belong to no host; if yours do, write Mode=host and HostMap into vipu.conf",
+            scripts::ALLOCS
+        );
         plan.notes.push(note);
     }
     slurm_conf(found, &mut plan)?;

@@ -38,6 +38,8 @@ fn of_file(file: &str, why: &LoadError) -> Option<Finding> {
             let line = first.spot.as_ref().map(|spot| format!(":{}", spot.line)).unwrap_or_default();
             let more = if more == 0 { String::new() } else { format!(" (and {more} more errors)") };
             let fix = "mend it, then scontrol reconfigure";
+            // The file of HostMap has errors of its own.
+            let file = broken.path.file_name().map_or(file.into(), |name| name.to_string_lossy());
             Finding::error(format!("{file}{line}"), format!("{}{more}", first.reason), fix)
         }
         LoadError::DanglingLink { target, .. } => {
@@ -48,8 +50,9 @@ fn of_file(file: &str, why: &LoadError) -> Option<Finding> {
             let what = format!("not examined: {source}");
             Finding::hint(file, what, "run svipu doctor as root or SlurmUser")
         }
-        LoadError::Unreadable { source, .. } => {
-            Finding::error(file, format!("cannot read it: {source}"), "let SlurmUser read it")
+        LoadError::Unreadable { path, source } => {
+            let what = format!("cannot read {}: {source}", path.display());
+            Finding::error(file, what, "let SlurmUser read it")
         }
     })
 }

@@ -33,18 +33,23 @@ pub(super) fn read(
     let types: BTreeSet<_> = offers.filter_map(|offer| GresType::new(offer.model.as_deref()?).ok()).collect();
     let names: Vec<_> = types.iter().map(GresType::model).collect();
     let folder = host.at(&folder);
+    let model = |name: ModelName, settings| {
+        let own = format!("{name}.conf");
+        let has_own = folder.join(&own).symlink_metadata().is_ok();
+        let file = if has_own { own } else { "vipu.conf".to_owned() };
+        ModelFile { name, file, settings }
+    };
+    if !slurm.is_controller_host {
+        // A node needs no file of HostMap.
+        let settings = |name: &ModelName| vipu_conf::settings_on_node(&folder, name);
+        return (names.into_iter().map(|name| model(name.clone(), settings(&name))).collect(), None);
+    }
     let mut loaded = vipu_conf::load(&folder, &names);
     if types.iter().any(|of| matches!(of, GresType::Size(_))) {
         vipu_conf::need_pool(&mut loaded);
     }
     let beside = vipu_conf::error_beside(&folder, &loaded);
-    let model = |(name, result): (ModelName, Result<vipu_conf::Good, LoadError>)| {
-        let own = format!("{name}.conf");
-        let has_own = folder.join(&own).symlink_metadata().is_ok();
-        let file = if has_own { own } else { "vipu.conf".to_owned() };
-        ModelFile { name, file, settings: result.map(|good| good.settings) }
-    };
-    (loaded.into_iter().map(model).collect(), beside)
+    (loaded.into_iter().map(|(name, file)| model(name, file.map(|good| good.settings))).collect(), beside)
 }
 
 /// The bare names of files beside slurm.conf that look like the file of a model that no node has.
