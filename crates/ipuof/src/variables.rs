@@ -40,3 +40,11 @@ pub fn of_api(grant: &Grant, gcd: u32) -> Vec<(&'static str, String)> {
     let partition = Some((API_PARTITION_ID, grant.on_controller().to_string()));
     [host, port, partition, gcd].into_iter().flatten().collect()
 }
+
+/// Whether a container needs this variable of a job step: the families, the settings of Poplar for IPUs, and what
+/// scripts know of the partition. The grant is for the SPANK plugin, and stays outside.
+pub fn is_for_programs(name: &str) -> bool {
+    let is_about_partition =
+        name.starts_with(Grant::BEGINNING) && !name.starts_with(Grant::BEGINNING_OF_GRANT);
+    name.starts_with("IPUOF_") || is_about_partition
+}

@@ -13,11 +13,13 @@ use crate::surroundings::Surroundings;
 use crate::{examples, times};
 
 mod conf;
+mod container;
 mod hostfile;
 mod steering;
 mod wanted;
 
 pub(crate) use conf::{Conf, Generate};
+pub(crate) use container::{Container, ContainerRuntime};
 pub(crate) use hostfile::Hostfile;
 pub(crate) use steering::{Drained, PartitionCommand, Steering};
 pub(crate) use wanted::Wanted;
@@ -146,6 +148,8 @@ pub(crate) enum Command {
         /// The GCD whose IPUoF file the program reads.
         #[arg(long, default_value_t = 0)]
         gcd: u32,
+        #[command(flatten)]
+        container: Container,
     },
     /// Print the nodes of the job in which svipu runs, as a host file of Open MPI: for mpirun and poprun.
     #[command(after_help = examples::HOSTFILE)]

@@ -12,6 +12,7 @@ use nix::fcntl::OFlag;
 use vipu_status::{Partition, State};
 use vipu_types::{Delivery, Grant, IpuCount, ModelName, PartitionId};
 
+use crate::container_options::is_plain;
 use crate::error::Failure;
 use crate::job::{self, Found};
 use crate::view::View;
@@ -22,6 +23,15 @@ const MOST_GCDS: u32 = 1024;
 
 /// The page of the command: commands for a shell, or an object with the variables as JSON.
 pub(crate) fn show(view: &View<'_>, job: Option<&str>, gcd: u32) -> Result<String, Failure> {
+    page(view, variables(view, job, gcd)?)
+}
+
+/// The variables, by name.
+pub(crate) fn variables(
+    view: &View<'_>,
+    job: Option<&str>,
+    gcd: u32,
+) -> Result<Vec<(&'static str, String)>, Failure> {
     let partition = partition(view, job)?;
     let name = names::job(partition.job.as_ref());
     let refused = |why: String| Failure::NoIpus { job: name.clone(), why };
@@ -34,7 +44,7 @@ pub(crate) fn show(view: &View<'_>, job: Option<&str>, gcd: u32) -> Result<Strin
         if gcd >= grant.gcds {
             return Err(no_gcd(grant.gcds));
         }
-        return page(view, with_grant(of_api(&grant, gcd), &grant, gcd));
+        return Ok(with_grant(of_api(&grant, gcd), &grant, gcd));
     }
     let directory = find::ipuof_dir(view.surroundings).ok_or_else(|| {
         refused(
@@ -52,7 +62,7 @@ pub(crate) fn show(view: &View<'_>, job: Option<&str>, gcd: u32) -> Result<Strin
     }
     let file = directory.join(file_name(&grant.partition, gcd, grant.gcds));
     check(&file).map_err(|why| Failure::Unreadable(file.clone(), why))?;
-    page(view, with_grant(vec![(CONFIG_PATH, file.display().to_string())], &grant, gcd))
+    Ok(with_grant(vec![(CONFIG_PATH, file.display().to_string())], &grant, gcd))
 }
 
 /// The variables with those that tell a script of the grant.
@@ -188,8 +198,7 @@ fn commands(view: &View<'_>, variables: &[(&str, String)]) -> String {
 
 /// A value as one word of a shell.
 fn quoted(value: &str) -> String {
-    let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-:@%+=".contains(character);
-    match !value.is_empty() && value.chars().all(is_plain) {
+    match is_plain(value) {
         true => value.to_owned(),
         false => format!("'{}'", value.replace('\'', "'\\''")),
     }

@@ -35,6 +35,11 @@ pub(crate) enum Failure {
     Column { name: String, known: String },
     #[error("job {job} {why}")]
     NoIpus { job: String, why: String },
+    #[error(
+        "'{0}' cannot be part of the options: it has a character that ends a word of a shell, or has a meaning in options for mounts; \
+         use svipu env without an option for a container, and write the options by hand"
+    )]
+    NoContainer(String),
     #[error("{0}")]
     WhichJob(String),
     #[error(

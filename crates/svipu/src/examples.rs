@@ -81,7 +81,13 @@ pub(crate) const ENV: &str = "\
 Examples:
   eval \"$(svipu env 42)\"
   svipu env                      of the job in which you are, or your only running job
-  svipu env 42 --gcd 1           of the second GCD";
+  svipu env 42 --gcd 1           of the second GCD
+
+Examples in a job, with containers:
+  docker run --rm $(svipu env --docker) IMAGE python3 train.py
+  podman run --rm $(svipu env --podman) IMAGE python3 train.py
+  apptainer exec $(svipu env --apptainer) IMAGE.sif python3 train.py
+  ch-run $(svipu env --charliecloud) IMAGE -- python3 train.py";
 
 pub(crate) const HOSTFILE: &str = "\
 Examples, in the batch script of a job:

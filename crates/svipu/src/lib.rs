@@ -10,6 +10,7 @@ mod background;
 mod bar;
 mod conf;
 mod configuration;
+mod container_options;
 mod doctor;
 mod document;
 mod drains;
@@ -183,7 +184,16 @@ fn answer(
             let common = Configuration::read(surroundings)?.complete(&arguments.common, command);
             limits::show(name.as_deref(), &common, surroundings, output)
         }
-        Command::Env { job, gcd } => page(&|view| environment::show(view, job.as_deref(), *gcd)),
+        Command::Env { job, gcd, container } => match container.runtime() {
+            None => page(&|view| environment::show(view, job.as_deref(), *gcd)),
+            Some(runtime) if job.is_none() && container_options::is_in_step(surroundings) => {
+                container_options::of_this_step(runtime, arguments.common.json, surroundings)
+            }
+            Some(runtime) => page(&|view| {
+                let variables = environment::variables(view, job.as_deref(), *gcd)?;
+                container_options::show(runtime, &variables, view.common.json, surroundings)
+            }),
+        },
         Command::Hostfile(options) => hostfile::show(options, surroundings),
         Command::Doctor { slurm_conf } => {
             doctor::run(slurm_conf.as_deref(), &arguments.common, surroundings, output)

@@ -35,7 +35,7 @@ pub struct BadGrant;
 impl Grant {
     /// The name of the variable that contains the grant of this job.
     pub fn variable(job: u32) -> String {
-        format!("SLURM_VIPU_JOB_{job}")
+        format!("{}{job}", Self::BEGINNING_OF_GRANT)
     }
 
     /// The partition on the controller.
@@ -57,6 +57,9 @@ impl Grant {
 
     /// The beginning of the names of all variables of slurm-vipu.
     pub const BEGINNING: &'static str = "SLURM_VIPU_";
+
+    /// The beginning of the names of variables that contain a grant.
+    pub const BEGINNING_OF_GRANT: &'static str = "SLURM_VIPU_JOB_";
 
     /// The names of [`Grant::named`].
     pub const NAMES: [&'static str; 5] = [

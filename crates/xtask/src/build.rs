@@ -22,7 +22,7 @@ pub fn plugin_packages() -> impl Iterator<Item = &'static str> {
 /// the testbed finds them.
 pub fn plugins_and_programs() -> Result<()> {
     released(&[])?;
-    let programs = ["mock-vipu", "svipu", "vipu-setup", "testbed"];
+    let programs = ["ipuof-oci", "mock-vipu", "svipu", "vipu-setup", "testbed"];
     let programs = programs.into_iter().flat_map(|program| ["--package", program]);
     run::cargo(&["build", "--bins"].into_iter().chain(programs).collect::<Vec<_>>())
 }

@@ -30,6 +30,7 @@ pub fn run(full: bool) -> Result<ExitCode> {
     run::document()?;
     needed_packages::install_missing(&needed_packages::SLURM)?;
     needed_packages::install_missing(&needed_packages::ACCOUNTING)?;
+    needed_packages::install_missing(&needed_packages::CONTAINERS)?;
     layout::prepare_tests()?;
     if full {
         cargo_deny::check()?;

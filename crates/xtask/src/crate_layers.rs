@@ -17,6 +17,7 @@ const LAYERS: &[&[&str]] = &[
     &[
         "gres-vipu",
         "ipuof-fetch",
+        "ipuof-oci",
         "job-submit-vipu",
         "select-vipu",
         "slurmctld-vipu",

@@ -27,6 +27,14 @@ pub const ACCOUNTING: [Needed; 3] = [
     ("mariadb-client-core", "mariadb", "tests put jobs back in time in slurmdbd's database"),
 ];
 
+/// The packages for tests of jobs in containers.
+pub const CONTAINERS: [Needed; 4] = [
+    ("runc", "runc", "it runs the containers of Slurm's --container"),
+    ("podman", "podman", "tests run a job's program in its containers"),
+    ("charliecloud-runtime", "ch-run", "tests run a job's program in its containers"),
+    ("busybox-static", "busybox", "the only program of the containers"),
+];
+
 pub const SLURM_TESTS: [Needed; 1] = [("expect", "expect", "Slurm's own tests are written for it")];
 
 /// Needed if Python lacks `ensurepip`. It has no program of its own.

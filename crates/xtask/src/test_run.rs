@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use testbed::say;
+use testbed::{compose, say};
 
 use crate::{layout, results::Results, run, second_try};
 
@@ -44,6 +44,18 @@ pub fn run(filter: Option<&str>) -> Result<Results> {
             harness.extend(["--skip", word]);
         }
     }
+    for (word, why) in [
+        (
+            "user_container_",
+            (!may_have_user_namespaces()).then_some("no user namespaces here (a container?)"),
+        ),
+        ("_docker_", compose::find_engine().is_err().then_some("no Docker engine answers here")),
+    ] {
+        if let Some(why) = why {
+            leave_out(&mut results, &ON_DAEMONS, word, why, filter)?;
+            harness.extend(["--skip", word]);
+        }
+    }
     build(&ON_DAEMONS)?;
     harness.extend(filter);
     let tests = |harness: &[&str]| {
@@ -64,6 +76,14 @@ pub fn threads() -> String {
 /// Whether root may give a process its own host name here.
 fn may_name_hosts() -> bool {
     let tried = run::as_root("unshare").args(["--uts", "true"]).stderr(Stdio::null()).status();
+    tried.is_ok_and(|status| status.success())
+}
+
+/// Whether a user may start containers without privileges here.
+fn may_have_user_namespaces() -> bool {
+    let words =
+        ["--reuid=nobody", "--regid=nogroup", "--clear-groups", "unshare", "--user", "--mount", "true"];
+    let tried = run::as_root("setpriv").args(words).stderr(Stdio::null()).status();
     tried.is_ok_and(|status| status.success())
 }
 

@@ -1,6 +1,7 @@
 //! The ways in which a job's tasks learn of their IPUs.
 
 mod attacks;
+mod containers;
 mod environment;
 mod file_api_node;
 mod gcds;

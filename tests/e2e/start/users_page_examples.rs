@@ -1,4 +1,4 @@
-//! The examples of the page for users, which run exactly as they are printed.
+//! The examples of the pages for users, in English and French, which run exactly as they are printed.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +8,11 @@ use testbed::Cluster;
 
 use crate::{jobs::ended, quick};
 
-const PAGE: &str = include_str!("../../../docs/users.md");
+/// The pages, with the heading above their examples.
+const PAGES: [(&str, &str); 2] = [
+    (include_str!("../../../docs/users.md"), "## Six examples"),
+    (include_str!("../../../docs/fr/utilisateurs.md"), "## Six exemples"),
+];
 
 /// Replaces the programs that the examples start: notes its name and the variables that it got.
 const PROGRAM: &str = r#"#!/bin/bash
@@ -23,8 +27,8 @@ struct Example {
     typed: Vec<&'static str>,
 }
 
-fn examples() -> Result<Vec<Example>> {
-    let part = PAGE.split("## Six examples").nth(1).and_then(|rest| rest.split("\n## ").next());
+fn examples((page, above): (&'static str, &str)) -> Result<Vec<Example>> {
+    let part = page.split(above).nth(1).and_then(|rest| rest.split("\n## ").next());
     part.context("the page has no examples")?.split("\n### ").skip(1).map(example).collect()
 }
 
@@ -82,16 +86,14 @@ fn outcome(cluster: &Cluster) -> Result<Vec<String>> {
 
 #[test]
 fn user_examples_of_the_page_run() -> Result<()> {
-    let wanted: [(&str, &[&str]); 6] = [
-        ("One IPU", &["python3 1 IPUs, GCD 0 of 1"]),
-        ("Sixteen IPUs", &["python3 16 IPUs, GCD 0 of 1"]),
-        ("An array, two IPUs for each task", &["python3 2 IPUs, GCD 0 of 1"; 4]),
-        (
-            "Two nodes, a GCD for each",
-            &["poprun 16 IPUs, GCD 0 of 2", "python3 16 IPUs, GCD 0 of 2", "python3 16 IPUs, GCD 1 of 2"],
-        ),
-        ("A session", &["python3 4 IPUs, GCD 0 of 1"]),
-        ("Jupyter", &["jupyter 4 IPUs, GCD 0 of 1"]),
+    // One IPU, sixteen, an array, two nodes, a session, Jupyter.
+    let wanted: [&[&str]; 6] = [
+        &["python3 1 IPUs, GCD 0 of 1"],
+        &["python3 16 IPUs, GCD 0 of 1"],
+        &["python3 2 IPUs, GCD 0 of 1"; 4],
+        &["poprun 16 IPUs, GCD 0 of 2", "python3 16 IPUs, GCD 0 of 2", "python3 16 IPUs, GCD 1 of 2"],
+        &["python3 4 IPUs, GCD 0 of 1"],
+        &["jupyter 4 IPUs, GCD 0 of 1"],
     ];
     quick().nodes(2).slurm_conf("SchedulerParameters=bf_interval=1").run(|cluster| {
         let bin = cluster.layout().jobs().join("bin");
@@ -100,12 +102,15 @@ fn user_examples_of_the_page_run() -> Result<()> {
             fs::write(bin.join(program), PROGRAM)?;
             fs::set_permissions(bin.join(program), fs::Permissions::from_mode(0o755))?;
         }
-        let examples = examples()?;
-        ensure!(examples.iter().map(|it| it.heading).eq(wanted.iter().map(|it| it.0)), "other examples");
-        for (example, (heading, notes)) in examples.iter().zip(wanted) {
-            play(cluster, example).context(heading)?;
-            let ran = outcome(cluster).context(heading)?;
-            ensure!(ran == notes, "{heading}: {ran:?}");
+        for page in PAGES {
+            let examples = examples(page)?;
+            ensure!(examples.len() == wanted.len(), "{} examples below {}", examples.len(), page.1);
+            for (example, notes) in examples.iter().zip(wanted) {
+                let heading = example.heading;
+                play(cluster, example).context(heading)?;
+                let ran = outcome(cluster).context(heading)?;
+                ensure!(ran == notes, "{heading}: {ran:?}");
+            }
         }
         Ok(())
     })

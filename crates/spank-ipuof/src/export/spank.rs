@@ -112,6 +112,9 @@ impl Task for Spank {
         let (name, value) = (c_string(name.as_bytes()), c_string(value.as_bytes()));
         // SAFETY: both are C strings, which Slurm copies.
         let code = unsafe { (self.setenv)(self.handle, name.as_ptr(), value.as_ptr(), 1) };
+        // The runtime of --container gets the environment of this process, and not that of the task.
+        // SAFETY: no lock needed; fork has left the task's process with this thread alone. setenv copies both.
+        unsafe { libc::setenv(name.as_ptr(), value.as_ptr(), 1) };
         check("spank_setenv", code)
     }
 
@@ -119,6 +122,8 @@ impl Task for Spank {
         let name = c_string(name.as_bytes());
         // SAFETY: it is a C string.
         let code = unsafe { (self.unsetenv)(self.handle, name.as_ptr()) };
+        // SAFETY: as in `set`.
+        unsafe { libc::unsetenv(name.as_ptr()) };
         check("spank_unsetenv", code)
     }
 

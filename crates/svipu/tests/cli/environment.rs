@@ -85,3 +85,26 @@ fn cli_svipu_env_is_for_a_shell() {
     let file = ipuof.join("slurm_20.conf");
     assert_eq!(String::from_utf8_lossy(&output.stdout), file.to_str().unwrap(), "{text}");
 }
+
+#[test]
+fn cli_svipu_env_for_containers() {
+    let in_step = [
+        ("IPUOF_CONFIG_PATH", "/shared/ipuof/slurm_20.conf"),
+        ("IPUOF_LOG_LEVEL", "INFO"),
+        ("SLURM_VIPU_HOSTS", "n1,n2"),
+        ("SLURM_VIPU_JOB_20", "slurm_20,pod64,16,1"),
+        ("SLURM_VIPU_POPRUN", "--host=n1,n2 --num-instances=2"),
+    ];
+    let api = [("IPUOF_VIPU_API_HOST", "vipu"), ("IPUOF_VIPU_API_PARTITION_ID", "slurm_20")];
+    let file = &["slurm_20.conf"];
+    let mut texts = String::new();
+    for runtime in ["docker", "podman", "apptainer", "charliecloud"] {
+        let line = format!("env --{runtime}");
+        let outside = env(&pod64(), &format!("env 20 --{runtime}"), file, &[]);
+        let pages = [env(&pod64(), &line, file, &in_step), env(&pod64(), &line, file, &api), outside];
+        texts += &format!("{runtime}\n{}", pages.concat());
+    }
+    texts += &env(&pod64(), "env --docker", file, &[("IPUOF_CONFIG_PATH", "/a b/slurm_20.conf")]);
+    texts += &env(&pod64(), "--json env --docker", file, &api);
+    insta::assert_snapshot!(texts);
+}

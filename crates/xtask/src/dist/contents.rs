@@ -20,7 +20,7 @@ pub struct Package {
 pub enum File {
     /// A plugin, by its name in Slurm's plugin directory, without `.so`.
     Plugin(&'static str),
-    /// A program that plugins start, beside them. Its crate has the same name.
+    /// A program that Slurm or a plugin starts, beside the plugins. Its crate has the same name.
     Helper(&'static str),
     /// A program that people start, and its crate. `PROGRAM man DIR` writes its man pages.
     Program(&'static str, &'static str),
@@ -56,6 +56,8 @@ const NODE: Package = Package {
     files: &[
         Plugin("gres_vipu"),
         Helper("ipuof-fetch"),
+        Helper("ipuof-oci"),
+        Examples("packages/containers"),
         Text("packages/slurmd-memlock.conf", "/usr/lib/systemd/system/slurmd.service.d/50-slurm-vipu.conf"),
     ],
     next: "Add to slurm.conf: GresTypes=vipu, and Gres=vipu:pod64:no_consume:64 to the nodes. Then restart slurmd.",
