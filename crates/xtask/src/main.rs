@@ -16,6 +16,8 @@ mod import_circles;
 mod layout;
 mod matrix;
 mod needed_packages;
+#[cfg(test)]
+mod page_links;
 mod pictures;
 mod prometheus;
 mod results;

@@ -1,0 +1,93 @@
+//! Checks the links of all pages: each file and each heading that they name exists.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path, PathBuf};
+use std::{fs, process::Command};
+
+use crate::run;
+
+/// A page: its links, and the anchors of its headings.
+#[derive(Default)]
+struct Page {
+    links: Vec<String>,
+    anchors: BTreeSet<String>,
+}
+
+impl Page {
+    fn read(text: &str) -> Self {
+        let (mut page, mut is_code) = (Self::default(), false);
+        for line in text.lines() {
+            if line.trim_start().starts_with("```") {
+                is_code = !is_code;
+            } else if !is_code {
+                if let Some(heading) = line.strip_prefix('#') {
+                    page.add_anchor(heading.trim_start_matches('#'));
+                }
+                page.links.extend(
+                    line.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0.to_owned())),
+                );
+            }
+        }
+        page
+    }
+
+    /// Adds the anchor that renderers give a heading: its words in lower case, joined by hyphens. A second heading with
+    /// the same words gets a number.
+    fn add_anchor(&mut self, heading: &str) {
+        let kept = |character: &char| character.is_alphanumeric() || " -_".contains(*character);
+        let words: String = heading.trim().to_lowercase().chars().filter(kept).collect();
+        let anchor = words.replace(' ', "-");
+        let numbered = (1..).map(|number| format!("{anchor}-{number}"));
+        let free = std::iter::once(anchor.clone()).chain(numbered).find(|name| !self.anchors.contains(name));
+        self.anchors.extend(free);
+    }
+}
+
+/// A path without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// The pages of the project, by path.
+fn pages() -> BTreeMap<PathBuf, Page> {
+    let mut list = Command::new("git");
+    let list = list.args(["ls-files", "*.md"]).current_dir(run::workspace()).output().unwrap();
+    let paths = String::from_utf8(list.stdout).unwrap();
+    let page =
+        |path: &str| (path.into(), Page::read(&fs::read_to_string(run::workspace().join(path)).unwrap()));
+    paths.lines().map(page).collect()
+}
+
+/// The fault of a link on the page at `from`.
+fn fault(pages: &BTreeMap<PathBuf, Page>, from: &Path, link: &str) -> Option<String> {
+    if link.starts_with("http") || link.starts_with("mailto:") {
+        return None;
+    }
+    let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+    let to = if file.is_empty() { from.to_owned() } else { plain(&from.parent()?.join(file)) };
+    if !run::workspace().join(&to).exists() {
+        return Some(format!("{}: {link}: no such file", from.display()));
+    }
+    let is_there = anchor.is_empty() || pages.get(&to).is_some_and(|page| page.anchors.contains(anchor));
+    (!is_there).then(|| format!("{}: {link}: no such heading", from.display()))
+}
+
+#[test]
+fn user_links_of_all_pages_lead_somewhere() {
+    let pages = pages();
+    assert!(pages.len() > 50, "{} pages", pages.len());
+    let faults = pages.iter().flat_map(|(from, page)| {
+        let pages = &pages;
+        page.links.iter().filter_map(move |link| fault(pages, from, link))
+    });
+    let faults: Vec<_> = faults.collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
