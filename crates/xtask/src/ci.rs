@@ -9,8 +9,8 @@ use testbed::{compose, programs};
 use crate::image::Suite;
 use crate::results::Table;
 use crate::{
-    build, cargo_deny, crate_layers, dist, faults, fuzz, image, layout, matrix, needed_packages, prometheus,
-    run, test_run, upgrade, valgrind,
+    book, build, cargo_deny, crate_layers, dist, faults, fuzz, image, layout, matrix, needed_packages,
+    prometheus, run, test_run, upgrade, valgrind,
 };
 
 /// The time for each fuzz target.
@@ -57,6 +57,7 @@ pub fn run(full: bool) -> Result<ExitCode> {
         needed_packages::install_missing(&needed_packages::VALGRIND)?;
         valgrind::run()?;
         prometheus::run()?;
+        book::run()?;
         dist::run(Path::new(dist::OUT), Some(&mut table))?;
         fuzz::TARGETS.into_iter().try_for_each(|target| fuzz::run(target, FUZZ_SECONDS, false))?;
     }

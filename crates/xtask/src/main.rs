@@ -1,8 +1,9 @@
-//! Project tasks: `cargo xtask demo`, `test`, `bench`, `simulate`, `image`, `dist`, `layout`, `fuzz`, `valgrind`, `prometheus`,
+//! Project tasks: `cargo xtask demo`, `test`, `bench`, `book`, `simulate`, `image`, `dist`, `layout`, `fuzz`, `valgrind`, `prometheus`,
 //! `upgrade`, `slurm-tests`, `ci`.
 #![forbid(unsafe_code)]
 
 mod bench;
+mod book;
 mod build;
 mod cargo_deny;
 mod ci;
@@ -82,6 +83,8 @@ enum Task {
         #[arg(long, value_name = "NUMBER")]
         pairs: Option<usize>,
     },
+    /// Make the book of all pages (target/book/book), and check its links.
+    Book,
     /// Make an image with Slurm, and a folder with our plugins and the mock, for docker/compose.yaml.
     Image {
         /// The Debian suite, which decides the release of Slurm.
@@ -210,6 +213,10 @@ fn run_task(task: Task) -> Result<ExitCode> {
         Task::Bench { name, pairs } => {
             needed_packages::install_missing(&needed_packages::SLURM)?;
             bench::run(name.as_deref(), pairs)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Task::Book => {
+            book::run()?;
             Ok(ExitCode::SUCCESS)
         }
         Task::Image { suite, mirror } => {
