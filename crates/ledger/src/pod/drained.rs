@@ -64,7 +64,8 @@ impl Pod {
         let ipus = self.hardware.ipus as usize;
         let Some(place) = drained.place else { return 0..ipus };
         if let Some(pool) = &self.pool {
-            return pool.ipus_at(place).unwrap_or_default();
+            let ipu = place.number(self.domain());
+            return ipu.and_then(|ipu| pool.ipus_with(ipu)).unwrap_or_default();
         }
         place.number(self.domain()).filter(|ipu| *ipu < ipus).map_or(0..0, |ipu| ipu..ipu + 1)
     }

@@ -58,9 +58,9 @@ impl PodPool {
         self.partitions.iter().find(|(it, _)| it.seen.partition == *id)
     }
 
-    /// The IPUs of the partition that has the IPU at this place of the controller.
-    pub(super) fn ipus_at(&self, place: Place) -> Option<Range<usize>> {
-        let (_, ipus) = self.partitions.iter().find(|(it, _)| it.seen.places.contains(&place))?;
+    /// The IPUs of the partition that has this one. IPUs have the numbers of the layout, which svipu shows.
+    pub(super) fn ipus_with(&self, ipu: usize) -> Option<Range<usize>> {
+        let (_, ipus) = self.partitions.iter().find(|(_, ipus)| ipus.contains(&ipu))?;
         Some(ipus.clone())
     }
 }

@@ -263,6 +263,20 @@ fn mode_pool_respects_drains() {
     assert_eq!(asks(&scripted, "pod64", 4), "vipu: pod64 is drained: new switch");
 }
 
+#[test]
+fn mode_pool_gives_no_drained_partition() {
+    for first in [0, 16] {
+        let parts = [("p16_1", first, 16, false), ("p16_2", 16 - first, 16, false), ("p4_1", 32, 4, false)];
+        let mut scripted = pool(&parts);
+        // An IPU of p16_1, as svipu shows it: partitions of a pool are numbered by size and name.
+        scripted.tell(drain("pod64", Some(5)));
+        assert_eq!(begins(&mut scripted, 1, 16), Some("p16_2".into()), "{first}");
+        assert_eq!(begins(&mut scripted, 2, 16), None, "{first}");
+        lists(&mut scripted, &parts, &[]);
+        assert_eq!(begins(&mut scripted, 2, 16), None, "{first}");
+    }
+}
+
 /// The jobs of the old mode run out beside those of the new one.
 #[test]
 fn mode_pool_begins_while_jobs_of_another_mode_run() {
