@@ -41,8 +41,8 @@ pub fn tested_objects() -> Result<PathBuf> {
     for file in PACKAGES.iter().flat_map(|package| package.files) {
         let (built, name) = match file {
             File::Plugin(name) => (programs::own_plugin(&format!("{name}.so"))?, format!("lib{name}.so")),
-            File::Helper(name) => (programs::own_helper()?, (*name).into()),
-            File::Program(name, _) => (programs::find(name)?, (*name).into()),
+            File::Helper(programs::HELPER) => (programs::own_helper()?, programs::HELPER.into()),
+            File::Helper(name) | File::Program(name, _) => (programs::find(name)?, (*name).into()),
             _ => continue,
         };
         let copy = folder.join(name);
