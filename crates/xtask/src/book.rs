@@ -30,7 +30,7 @@ const FILES: [&str; 9] = [
 /// The name of README.md in the book. mdBook would make it index.html, which is the front page.
 const OVERVIEW: &str = "overview.md";
 
-/// Makes the book. Returns nothing but the errors: the place is printed.
+/// Makes the book, and prints where it is.
 pub fn run() -> Result<()> {
     let folder = run::workspace().join("target/book");
     if folder.exists() {
