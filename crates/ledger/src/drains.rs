@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use vipu_types::{ControllerName, ModelName, Place, PodId};
+use vipu_types::{ControllerName, ModelName, PartitionId, Place, PodId};
 
 use crate::Seconds;
 
@@ -13,8 +13,19 @@ pub struct DrainScope {
     pub model: ModelName,
     /// The controller. None for all controllers of the model.
     pub controller: Option<ControllerName>,
-    /// The IPU. None for all IPUs of the controller.
-    pub place: Option<Place>,
+    /// The part of the IPUs of the model or controller.
+    pub part: DrainedPart,
+}
+
+/// A part of the IPUs of a Pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DrainedPart {
+    /// All IPUs.
+    All,
+    /// One IPU. It has no meaning in a pool, because the controller does not tell the places of IPUs there.
+    Ipu(Place),
+    /// A partition of a pool.
+    Partition(PartitionId),
 }
 
 impl DrainScope {
@@ -25,8 +36,10 @@ impl DrainScope {
 
 impl fmt::Display for DrainScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(place) = self.place {
-            write!(f, "{place} of ")?;
+        match &self.part {
+            DrainedPart::All => {}
+            DrainedPart::Ipu(place) => write!(f, "{place} of ")?,
+            DrainedPart::Partition(partition) => write!(f, "partition {partition} of ")?,
         }
         match &self.controller {
             Some(controller) => write!(f, "{} ({controller})", self.model),
@@ -51,10 +64,9 @@ pub struct Drain {
 }
 
 /// The IPUs of one Pod that a drain covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DrainedIpus {
-    /// None for all IPUs.
-    pub(crate) place: Option<Place>,
+    pub(crate) part: DrainedPart,
     pub(crate) until: Option<Seconds>,
 }
 
@@ -80,13 +92,13 @@ impl Drains {
 
     /// The reason why a whole Pod is drained.
     pub(crate) fn reason_for_all_of(&self, pod: &PodId) -> Option<&str> {
-        let mut whole = self.0.iter().filter(|drain| drain.scope.place.is_none());
+        let mut whole = self.0.iter().filter(|drain| drain.scope.part == DrainedPart::All);
         whole.find(|drain| drain.scope.covers(pod)).map(|drain| drain.reason.as_str())
     }
 
     /// The drained IPUs of a Pod.
     pub(crate) fn of_pod(&self, pod: &PodId) -> Vec<DrainedIpus> {
         let own = self.0.iter().filter(|drain| drain.scope.covers(pod));
-        own.map(|drain| DrainedIpus { place: drain.scope.place, until: drain.until }).collect()
+        own.map(|drain| DrainedIpus { part: drain.scope.part.clone(), until: drain.until }).collect()
     }
 }

@@ -138,7 +138,7 @@ mod whole_times;
 pub use action::{Action, DriverAction, HostAction, Stale};
 pub use claim::Claim;
 pub use claims::Stay;
-pub use drains::{Drain, DrainScope};
+pub use drains::{Drain, DrainScope, DrainedPart};
 pub use event::*;
 pub use forecast::{Forecast, PlannedStart, PodInTime};
 pub use free_times::OtherNeeds;

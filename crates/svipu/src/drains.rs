@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use vipu_status::{Drain, Model, Place, Pod};
+use vipu_status::{Drain, Model, Pod};
 
 use crate::uses::Use;
 use crate::view::View;
@@ -18,11 +18,11 @@ pub(crate) fn of_pod<'a>(view: &View<'a>, model: &Model, pod: &Pod) -> impl Iter
 
 /// The drains of a Pod in words, those of all its IPUs together, and others with one reason together.
 pub(crate) fn words(view: &View<'_>, model: &Model, pod: &Pod) -> Vec<String> {
-    let (mut of_all, mut by_reason) = (Vec::new(), BTreeMap::<&str, Vec<Place>>::new());
+    let (mut of_all, mut by_reason) = (Vec::new(), BTreeMap::<&str, Vec<&Drain>>::new());
     for drain in of_pod(view, model, pod) {
-        match drain.place {
-            Some(place) => by_reason.entry(&drain.reason).or_default().push(place),
-            None => of_all.push(&*drain.reason),
+        match drain.is_whole() {
+            true => of_all.push(&*drain.reason),
+            false => by_reason.entry(&drain.reason).or_default().push(drain),
         }
     }
     of_all.dedup();
@@ -30,46 +30,60 @@ pub(crate) fn words(view: &View<'_>, model: &Model, pod: &Pod) -> Vec<String> {
     let width = REASON / of_all.len().max(1);
     let reasons: Vec<_> = of_all.iter().map(|reason| safe::cut(reason, width)).collect();
     let of_all = Some(("all IPUs".to_owned(), reasons.join("; "))).filter(|_| !of_all.is_empty());
-    let of_places = by_reason
+    let of_parts = by_reason
         .into_iter()
-        .map(|(reason, places)| (safe::cut(&names::places(&places), 20), safe::cut(reason, REASON)));
+        .map(|(reason, drains)| (safe::cut(&parts(&drains), 36), safe::cut(reason, REASON)));
     let words = |(ipus, reason)| format!("{} {ipus}: {reason}", Use::Drained.name().0);
-    of_all.into_iter().chain(of_places).map(words).collect()
+    of_all.into_iter().chain(of_parts).map(words).collect()
+}
+
+/// The IPUs and partitions of drains, as `0:3-5,p16_1`.
+fn parts(drains: &[&Drain]) -> String {
+    let places: Vec<_> = drains.iter().filter_map(|drain| drain.place).collect();
+    let places = (!places.is_empty()).then(|| names::places(&places));
+    let partitions = drains.iter().filter_map(|drain| drain.partition.clone());
+    places.into_iter().chain(partitions).collect::<Vec<_>>().join(",")
 }
 
 /// A sentence about the drains of a model, those of single IPUs with one reason together.
 pub(crate) fn sentences(view: &View<'_>, model: &Model) -> Vec<String> {
-    let mut groups: Vec<(&Drain, Vec<Place>)> = Vec::new();
+    let mut groups: Vec<Vec<&Drain>> = Vec::new();
     for drain in view.all.drains.iter().filter(|drain| drain.model == model.name) {
-        let with = |(first, _): &&mut (&Drain, Vec<Place>)| {
-            let decision =
-                |it: &'_ Drain| (it.controller.clone(), it.reason.clone(), it.by.clone(), it.until);
-            drain.place.is_some() && first.place.is_some() && decision(first) == decision(drain)
+        let with = |group: &&mut Vec<&Drain>| {
+            let decision = |it: &'_ Drain| {
+                let what = (it.is_whole(), it.partition.is_some());
+                (what, it.controller.clone(), it.reason.clone(), it.by.clone(), it.until)
+            };
+            !drain.is_whole() && group.first().is_some_and(|first| decision(first) == decision(drain))
         };
         match groups.iter_mut().find(with) {
-            Some((_, places)) => places.extend(drain.place),
-            None => groups.push((drain, drain.place.into_iter().collect())),
+            Some(group) => group.push(drain),
+            None => groups.push(vec![drain]),
         }
     }
-    groups.iter().map(|(first, places)| sentence(view, first, places)).collect()
+    groups.iter().filter_map(|group| sentence(view, group)).collect()
 }
 
-fn sentence(view: &View<'_>, first: &Drain, places: &[Place]) -> String {
+/// A sentence about drains that are one decision.
+fn sentence(view: &View<'_>, drains: &[&Drain]) -> Option<String> {
+    let first = drains.first()?;
     let Drain { model, controller, reason, by, since, until, .. } = first;
     let whole = match controller {
         Some(controller) => format!("controller {}", safe::cut(controller, 60)),
         None => safe::cut(model, 30),
     };
-    let (ipus, them) = match places {
-        [] => ("any IPU".to_owned(), "it"),
-        [place] => (format!("IPU {}", names::places(&[*place])), "it"),
-        places => (format!("IPUs {}", safe::cut(&names::places(places), 60)), "them"),
+    let (one, several) =
+        if first.partition.is_some() { ("partition", "partitions") } else { ("IPU", "IPUs") };
+    let (ipus, them) = match drains {
+        [whole] if whole.is_whole() => ("any IPU".to_owned(), "it"),
+        [_] => (format!("{one} {}", parts(drains)), "it"),
+        _ => (format!("{several} {}", safe::cut(&parts(drains), 60)), "them"),
     };
     let until = until.map(|at| format!(" until {}", view.time(at))).unwrap_or_default();
-    format!(
+    Some(format!(
         "No new job starts on {ipus} of {whole}{until}: {} drained {them} at {} ({}).",
         safe::cut(by, 30),
         view.time(*since),
         safe::cut(reason, 200)
-    )
+    ))
 }

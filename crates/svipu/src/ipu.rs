@@ -80,7 +80,9 @@ fn answer<'a>(view: &'a View<'_>, model: &'a Model, pod: &'a Pod, place: Place) 
         partitions.find(|entry| here(&entry.model, &entry.controller) && entry.places.contains(&place));
     let other = pod.others.iter().find(|other| other.places.contains(&place));
     let drains = drains::of_pod(view, model, pod);
-    let drains: Vec<_> = drains.filter(|drain| drain.place.is_none_or(|drained| drained == place)).collect();
+    let drains: Vec<_> = drains
+        .filter(|drain| drain.places(model, pod).is_none_or(|places| places.contains(&place)))
+        .collect();
     let kind = match (partition, other) {
         (Some(partition), _) => Use::of(partition.state),
         (None, Some(other)) => Use::of_other(other.because),

@@ -91,7 +91,8 @@ fn draw(page: &mut Page, view: &View<'_>, model: &Model, pod: &Pod, all: bool) {
 /// The grid of a Pod with its partitions. None if the Pod is too large.
 pub(crate) fn filled(view: &View<'_>, model: &Model, pod: &Pod, drawn: &[Drawn<'_>]) -> Option<Grid> {
     let mut grid = Grid::new(model, pod, drawn.iter().flat_map(|drawn| &drawn.partition.places))?;
-    grid.put_unusable(drains::of_pod(view, model, pod), pod.others.iter());
+    let drained = drains::of_pod(view, model, pod).map(|drain| drain.places(model, pod));
+    grid.put_unusable(drained, pod.others.iter());
     for Drawn { partition, mark, tone, .. } in drawn {
         grid.put(&partition.places, *mark, *tone);
     }

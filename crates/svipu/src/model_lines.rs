@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use vipu_status::{Contact, Limits, Model, Partition, Pod, State, WaitingJob};
+use vipu_types::IpuCount;
 
 use crate::bar;
 use crate::drains;
@@ -34,7 +35,7 @@ pub(crate) fn add(page: &mut Page, view: &View<'_>, model: &Model) {
         (Tone::Bold, &crate::safe::cut(&model.name, 40)),
         (Tone::Plain, &format!(": {total} IPUs{mode}")),
     ]);
-    capacity(page, model);
+    capacity(page, view, model);
     whole_times(page, view, model);
     model.pods.iter().for_each(|pod| controller(page, view, model, pod));
     if let Some(trouble) = &model.trouble {
@@ -48,7 +49,7 @@ pub(crate) fn add(page: &mut Page, view: &View<'_>, model: &Model) {
     jobs(page, view, model);
 }
 
-fn capacity(page: &mut Page, model: &Model) {
+fn capacity(page: &mut Page, view: &View<'_>, model: &Model) {
     let count = |kind: Use| model.pods.iter().map(|pod| u64::from(kind.count(&pod.ipus))).sum();
     let counts = Use::ALL.map(|kind| (kind, count(kind)));
     bar::add(page, &counts);
@@ -69,12 +70,15 @@ fn capacity(page: &mut Page, model: &Model) {
         pieces.extend([(*tone, mark.as_str()), (Tone::Plain, text.as_str())]);
     }
     page.toned(&pieces);
-    page.line(&fitting(model.largest_now));
+    page.line(&fitting(view, model));
 }
 
-/// The sizes that fit now. A partition has a power of two of IPUs.
-fn fitting(largest: u32) -> String {
-    let sizes = (0..u32::BITS).map(|power| 1_u32 << power).take_while(|size| *size <= largest);
+/// The sizes that fit now. A partition has a power of two of IPUs. A pool has some sizes only.
+fn fitting(view: &View<'_>, model: &Model) -> String {
+    let sizes = (0..u32::BITS).map(|power| 1_u32 << power).take_while(|size| *size <= model.largest_now);
+    let has_pool = model.pods.iter().any(|pod| !pod.pool.is_empty());
+    let fits = |size: &IpuCount| !has_pool || vipu_forecast::room_for(view.all, model, *size) > 0;
+    let sizes = sizes.filter_map(|size| IpuCount::new(size.into()).ok()).filter(fits);
     let sizes: Vec<_> = sizes.map(|size| size.to_string()).collect();
     match sizes.is_empty() {
         true => "  fits now: no partition".to_owned(),
@@ -114,7 +118,7 @@ fn controller(page: &mut Page, view: &View<'_>, model: &Model, pod: &Pod) {
     if !pod.nodes.is_empty() {
         page.line(&format!("    nodes: {}", crate::safe::cut(&pod.nodes, 100)));
     }
-    pool_lines::add(page, pod);
+    pool_lines::add(page, view, model, pod);
     let drains = drains::words(view, model, pod);
     drains.iter().take(MOST_DRAINS).for_each(|drain| page.toned(&[(Tone::Yellow, &format!("    {drain}"))]));
     if drains.len() > MOST_DRAINS {

@@ -2,16 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use vipu_status::{Pod, PoolBlock, PoolState};
+use vipu_status::{Drain, Model, Pod, PoolBlock, PoolState};
 
+use crate::drains;
 use crate::page::{Page, Tone};
 use crate::safe::cut;
+use crate::uses::Use;
+use crate::view::View;
 
 /// The partitions out of use that are shown.
 const MOST: usize = 8;
 
 /// Adds the number of partitions by size and state, and those that no job gets, with the reasons.
-pub(crate) fn add(page: &mut Page, pod: &Pod) {
+pub(crate) fn add(page: &mut Page, view: &View<'_>, model: &Model, pod: &Pod) {
     if pod.pool.is_empty() && pod.missing.is_empty() {
         return;
     }
@@ -19,7 +22,8 @@ pub(crate) fn add(page: &mut Page, pod: &Pod) {
     for block in &pod.pool {
         sizes.entry(block.size).or_default().push(block);
     }
-    let words: Vec<_> = sizes.iter().rev().map(|(size, blocks)| of_size(*size, blocks)).collect();
+    let drains: Vec<_> = drains::of_pod(view, model, pod).collect();
+    let words: Vec<_> = sizes.iter().rev().map(|(size, blocks)| of_size(*size, blocks, &drains)).collect();
     page.line(&format!(
         "    pool: {}",
         if words.is_empty() { "no partition".into() } else { words.join("; ") }
@@ -38,12 +42,17 @@ pub(crate) fn add(page: &mut Page, pod: &Pod) {
     }
 }
 
-/// As `3 of 16 IPUs (2 used, 1 free)`.
-fn of_size(size: u32, blocks: &[&PoolBlock]) -> String {
-    let states = PoolState::ALL.into_iter().filter_map(|state| {
-        let count = blocks.iter().filter(|block| block.state == state).count();
-        (count > 0).then(|| format!("{count} {}", state.name().replace('_', " ")))
-    });
+/// As `3 of 16 IPUs (1 used, 1 free, 1 drained)`. Those that a job has are not drained yet.
+fn of_size(size: u32, blocks: &[&PoolBlock], drains: &[&Drain]) -> String {
+    let is_drained = |block: &PoolBlock| {
+        let covers = |drain: &&Drain| drain.is_whole() || drain.partition.as_ref() == Some(&block.partition);
+        block.state == PoolState::Free && drains.iter().any(covers)
+    };
+    let (drained, others): (Vec<&PoolBlock>, Vec<_>) = blocks.iter().partition(|block| is_drained(block));
+    let with = |state| others.iter().filter(|block| block.state == state).count();
+    let counts = PoolState::ALL.map(|state| (with(state), state.name().replace('_', " ")));
+    let counts = counts.into_iter().chain([(drained.len(), Use::Drained.name().0.to_owned())]);
+    let states = counts.filter(|(count, _)| *count > 0).map(|(count, state)| format!("{count} {state}"));
     let ipus = if size == 1 { "IPU" } else { "IPUs" };
     format!("{} of {size} {ipus} ({})", blocks.len(), states.collect::<Vec<_>>().join(", "))
 }

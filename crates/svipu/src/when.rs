@@ -1,10 +1,11 @@
 //! `svipu when`: the time at which a job that is not submitted could have its IPUs.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::Serialize;
 use vipu_forecast::{ModelForecast, Start};
-use vipu_status::{Model, Place, WaitingJob};
+use vipu_status::{Model, Place, PoolBlock, WaitingJob};
 use vipu_types::IpuCount;
 
 use crate::error::Failure;
@@ -50,6 +51,7 @@ pub(crate) fn show(view: &View<'_>, ipus: IpuCount, duration: Duration) -> Resul
 fn answer<'a>(view: &View<'_>, model: &'a Model, ipus: IpuCount, duration: Duration) -> Answer<'a> {
     let limit = model.limits.job;
     let refused = (ipus.get() > limit).then(|| format!("a job on {} gets at most {limit} IPUs", model.name));
+    let refused = refused.or_else(|| not_in_pool(model, ipus));
     // The line counts in full, whatever jobs the options choose.
     let forecast = ModelForecast::new(view.all, model, view.surroundings.now);
     let start = forecast.filter(|_| refused.is_none()).and_then(|it| it.new_job(ipus, duration));
@@ -76,6 +78,22 @@ fn answer<'a>(view: &View<'_>, model: &'a Model, ipus: IpuCount, duration: Durat
     };
     let (at, controller, causes) = (Some(at), Some(controller), vec![]);
     Answer { model: &model.name, at, controller, places, refused, causes }
+}
+
+/// The words about a pool none of whose partitions serves the job. Until its controllers answer, its sizes are unknown.
+fn not_in_pool(model: &Model, ipus: IpuCount) -> Option<String> {
+    let wanted = ipus.get();
+    let blocks = || model.pods.iter().flat_map(|pod| &pod.pool);
+    let serves = |block: &PoolBlock| block.size == wanted || (block.reconfigurable && wanted < block.size);
+    let sizes: BTreeSet<_> = blocks().map(|block| block.size).collect();
+    if sizes.is_empty() || blocks().any(serves) {
+        return None;
+    }
+    let sizes: Vec<_> = sizes.iter().map(ToString::to_string).collect();
+    let sizes = sizes.join(", ");
+    Some(format!(
+        "the pool has partitions of {sizes} IPUs (SizePolicy=round-up would give it the next larger size)"
+    ))
 }
 
 fn tell(

@@ -22,7 +22,7 @@ pub const LONGEST_USER_REQUEST: usize = 1000;
 pub enum Request {
     /// Let nothing new start on some IPUs.
     Drain {
-        /// The IPUs: `MODEL`, `HOST:PORT` of a controller, or `HOST:PORT/DOMAIN:INDEX` for one IPU.
+        /// The IPUs: `MODEL`, `PARTITION` of a pool, `HOST:PORT` of a controller, or `HOST:PORT/DOMAIN:INDEX` for one IPU.
         ipus: String,
         /// The reason for users and other administrators.
         reason: String,

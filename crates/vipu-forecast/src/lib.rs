@@ -160,7 +160,7 @@ fn in_time(status: &Status, model: &Model, pod: &Pod, now: i64) -> Option<PodInT
     let drains = status.drains.iter().filter(|drain| drain.covers(model, pod));
     let drained = drains.flat_map(|drain| {
         let until = drain.until.map(|until| Seconds(until.max(now).saturating_add(REMOVAL)));
-        drained_places(drain, pod, domain).into_iter().map(move |place| (place, until))
+        drained_places(drain, model, pod, domain).into_iter().map(move |place| (place, until))
     });
     let taken = of_jobs.chain(others).chain(drained).collect();
     Some(PodInTime {
@@ -220,9 +220,9 @@ fn free_from(partition: &Partition, now: i64) -> Option<i64> {
     Some(end.max(now).saturating_add(REMOVAL))
 }
 
-fn drained_places(drain: &Drain, pod: &Pod, domain: u32) -> Vec<ledger::Place> {
-    match drain.place {
-        Some(place) => vec![ledger_place(place)],
+fn drained_places(drain: &Drain, model: &Model, pod: &Pod, domain: u32) -> Vec<ledger::Place> {
+    match drain.places(model, pod) {
+        Some(places) => places.into_iter().map(ledger_place).collect(),
         None => {
             let ipus = pod.ipus.total.min(MOST_IPUS) as usize;
             (0..ipus).map(|ipu| ledger::Place::numbered(ipu, domain)).collect()

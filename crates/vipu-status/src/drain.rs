@@ -12,8 +12,11 @@ pub struct Drain {
     pub model: String,
     /// The controller. None for all controllers of the model.
     pub controller: Option<String>,
-    /// The IPU. None for all IPUs.
+    /// The IPU. None for a partition, or for all IPUs.
     pub place: Option<Place>,
+    /// The partition of a pool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<String>,
     /// The reason, in the words of the administrator.
     pub reason: String,
     /// The name of the administrator.
@@ -25,6 +28,21 @@ pub struct Drain {
 }
 
 impl Drain {
+    /// Whether it is about all IPUs of the model or controller.
+    pub fn is_whole(&self) -> bool {
+        self.place.is_none() && self.partition.is_none()
+    }
+
+    /// The places of its IPUs on a Pod that it covers. None for all.
+    pub fn places(&self, model: &Model, pod: &Pod) -> Option<Vec<Place>> {
+        match (&self.partition, self.place) {
+            (Some(partition), _) => Some(pod.places_in_pool(partition, model.domain_size)),
+            // In a pool, a place is left from an earlier mode and covers no IPU.
+            (None, Some(place)) => Some(if pod.pool.is_empty() { vec![place] } else { vec![] }),
+            (None, None) => None,
+        }
+    }
+
     /// Whether it is about IPUs of this Pod.
     pub fn covers(&self, model: &Model, pod: &Pod) -> bool {
         self.model == model.name && self.controller.as_ref().is_none_or(|own| *own == pod.controller)

@@ -42,6 +42,19 @@ pub struct Pod {
     pub counters: ControllerCounters,
 }
 
+impl Pod {
+    /// The places of a partition of its pool, with domains of this size.
+    pub(crate) fn places_in_pool(&self, partition: &str, domain_size: u32) -> Vec<Place> {
+        let Some(at) = self.pool.iter().position(|block| block.partition == partition) else {
+            return Vec::new();
+        };
+        let first: u32 = self.pool[..at].iter().map(|block| block.size).fold(0, u32::saturating_add);
+        let domain = domain_size.max(1);
+        let ipus = first..first.saturating_add(self.pool[at].size).min(self.ipus.total);
+        ipus.map(|ipu| Place { domain: ipu / domain, index: ipu % domain }).collect()
+    }
+}
+
 /// One partition of a pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

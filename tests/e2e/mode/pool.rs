@@ -1,6 +1,6 @@
 //! Partitions that exist before the jobs, and stay after them (`Mode=pool`).
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use mock_vipu::{Effect, Fault, Incident};
 use testbed::{
     Account, Cluster, Settings,
@@ -11,6 +11,7 @@ use vipu_status::{Status, file_names};
 
 use crate::LIMIT;
 use crate::jobs::{ended, ends_without_slurmctld, let_go, restart_slurmctld, roomy, running, runs, staying};
+use crate::see::steering::{steer, svipu};
 
 /// A cluster whose model has this pool, with listings each second.
 pub(super) fn with_pool(pool: &str) -> Settings {
@@ -128,6 +129,42 @@ fn mode_pool_stays_over_restarts() -> Result<()> {
         let_go(cluster, third)?;
         wait_until("the files to go", LIMIT, || Ok(cluster.ipuof_files()?.is_empty()))?;
         ends(cluster, &["slurm_pod64_32_1", "slurm_pod64_32_2"])
+    })
+}
+
+/// The drain is of the partition, wherever it stands in the pool, and outlives slurmctld.
+#[test]
+fn mode_pool_partition_is_drained() -> Result<()> {
+    with_pool("big,p16_*").expect_log("there is none of this name").run(|cluster| {
+        administrator_makes(cluster, &[("p16_b", 16), ("p16_c", 16)])?;
+        let drained = steer(cluster, &["drain", "p16_b", "--reason", "new cable"])?;
+        let rest = drained.strip_prefix("drained partition p16_b of pod64 (");
+        let (controller, _) =
+            rest.and_then(|rest| rest.split_once("): new cable;")).context(drained.clone())?;
+        for (wrong, why) in [
+            (&*format!("{controller}/0:3"), "drain the partition by its name"),
+            ("p16_d", &*format!("p16_d is unknown; known are pod64 ({controller}, p16_b, p16_c)")),
+        ] {
+            let refused = svipu(cluster, &Account::root()?, &["drain", wrong, "--reason", "new cable"])?;
+            ensure!(refused.code != 0 && refused.stderr.contains(why), "{refused:?}");
+        }
+        let first = running(cluster, 16, &[])?;
+        restart_slurmctld(cluster)?;
+        cluster.mock().cause(Incident::Foreign { id: "big".into(), size: 32, first: None })?;
+        knows(cluster, 64)?;
+        let second = staying(cluster, 16, &[])?;
+        cluster.await_job(second, "to say why it waits", LIMIT, |job| {
+            job.reason.contains("no_such_partition_of_the_pool_is_free")
+        })?;
+        let status = svipu(cluster, &Account::root()?, &["status"])?.stdout;
+        ensure!(status.contains("2 of 16 IPUs (1 used, 1 drained)"), "{status}");
+        ensure!(resets(cluster, "p16_b")? == 0, "a job had the drained partition");
+        steer(cluster, &["resume", "p16_b", "--reason", "done"])?;
+        runs(cluster, second)?;
+        ensure!(resets(cluster, "p16_b")? == 1);
+        let_go(cluster, first)?;
+        let_go(cluster, second)?;
+        ends(cluster, &["p16_b", "p16_c", "big"])
     })
 }
 

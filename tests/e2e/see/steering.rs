@@ -18,7 +18,7 @@ fn usual_socket(cluster: &Cluster) -> PathBuf {
 }
 
 /// Runs `svipu` with these arguments as this user.
-fn svipu(cluster: &Cluster, account: &Account, args: &[&str]) -> Result<Output> {
+pub(crate) fn svipu(cluster: &Cluster, account: &Account, args: &[&str]) -> Result<Output> {
     let program = testbed::programs::find("svipu")?;
     cluster.command(&program.to_string_lossy()).account(account).args(args).output()
 }

@@ -9,6 +9,8 @@ use super::seen_jobs::{self, SeenJob};
 pub(super) fn partition(placed: PlacedClaim, clocks: Clocks, seen: Option<&SeenJob>) -> Partition {
     let PlacedClaim { view, places } = placed;
     let (state, reason) = state(&view.phase);
+    // The job that had an idle partition last has no part in it any more.
+    let seen = seen.filter(|_| !matches!(state, State::Resetting | State::Idle));
     let suspended = seen.filter(|seen| state == State::Running && seen.is_suspended());
     let reason = reason.or_else(|| suspended.map(|_| "its job is suspended".to_owned()));
     let kept_until = match &view.phase {

@@ -1,7 +1,7 @@
 //! Drains in the form of the status document, which is also that of their file.
 
-use ledger::{Drain, DrainScope, Event, Place, Seconds};
-use vipu_types::{BadName, ControllerName, ModelName};
+use ledger::{Drain, DrainScope, DrainedPart, Event, Place, Seconds};
+use vipu_types::{BadName, ControllerName, ModelName, PartitionId};
 
 use crate::frontend::Frontend;
 
@@ -41,10 +41,16 @@ impl Frontend {
 
 fn in_document(drain: &Drain) -> vipu_status::Drain {
     let Drain { scope, reason, by, since, until } = drain.clone();
+    let (place, partition) = match scope.part {
+        DrainedPart::All => (None, None),
+        DrainedPart::Ipu(Place { domain, index }) => (Some(vipu_status::Place { domain, index }), None),
+        DrainedPart::Partition(partition) => (None, Some(partition.to_string())),
+    };
     vipu_status::Drain {
         model: scope.model.to_string(),
         controller: scope.controller.map(|controller| controller.to_string()),
-        place: scope.place.map(|place| vipu_status::Place { domain: place.domain, index: place.index }),
+        place,
+        partition,
         reason,
         by,
         since: since.0,
@@ -53,10 +59,15 @@ fn in_document(drain: &Drain) -> vipu_status::Drain {
 }
 
 fn restored(drain: &vipu_status::Drain) -> Result<Drain, BadName> {
+    let part = match (&drain.partition, drain.place) {
+        (Some(partition), _) => DrainedPart::Partition(PartitionId::new(partition.clone())?),
+        (None, Some(place)) => DrainedPart::Ipu(Place { domain: place.domain, index: place.index }),
+        (None, None) => DrainedPart::All,
+    };
     let scope = DrainScope {
         model: ModelName::new(drain.model.clone())?,
         controller: drain.controller.as_deref().map(str::parse::<ControllerName>).transpose()?,
-        place: drain.place.map(|place| Place { domain: place.domain, index: place.index }),
+        part,
     };
     Ok(Drain {
         scope,

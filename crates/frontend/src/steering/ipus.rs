@@ -2,72 +2,81 @@
 
 use std::fmt;
 
-use ledger::{Contact, DrainScope, ModelState, Place};
-use vipu_types::{ControllerName, ModelName, Placement};
+use ledger::{Contact, DrainScope, DrainedPart, ModelState, Place, PodState};
+use vipu_types::{ControllerName, ModelName, Placement, shown};
 
-/// A model, a controller, or one IPU of a controller.
+/// A model, a partition of a pool, a controller, or one IPU of a controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Ipus {
-    Model(ModelName),
+    /// A model. If no model has this name, a partition.
+    Named(String),
     Controller(ControllerName),
     Place(ControllerName, Place),
 }
 
 impl Ipus {
-    /// Reads `MODEL`, `HOST:PORT` or `HOST:PORT/DOMAIN:INDEX`.
+    /// Reads `MODEL`, `PARTITION`, `HOST:PORT` or `HOST:PORT/DOMAIN:INDEX`.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let (whole, place) = text.split_once('/').map_or((text, None), |(whole, place)| (whole, Some(place)));
         let controller = || whole.parse::<ControllerName>().map_err(|why| why.to_string());
         match place {
             Some(place) => Ok(Self::Place(controller()?, self::place(place)?)),
             None if whole.contains(':') => Ok(Self::Controller(controller()?)),
-            None => Ok(Self::Model(ModelName::new(whole).map_err(|why| why.to_string())?)),
+            None => Ok(Self::Named(ModelName::new(whole).map_err(|why| why.to_string())?.into())),
         }
     }
 
     /// Whether a drain is about exactly these IPUs, of any model.
     pub(super) fn is(&self, scope: &DrainScope) -> bool {
-        let DrainScope { model, controller, place } = scope;
-        match self {
-            Self::Model(own) => own == model && controller.is_none() && place.is_none(),
-            Self::Controller(own) => Some(own) == controller.as_ref() && place.is_none(),
-            Self::Place(own, at) => Some(own) == controller.as_ref() && Some(*at) == *place,
-        }
+        *self == Self::from(scope)
     }
 
     /// These IPUs in each of the models that has them.
     pub(super) fn among(&self, models: &[ModelState]) -> Result<Vec<DrainScope>, String> {
-        let (controller, place) = match self {
-            Self::Model(_) => (None, None),
-            Self::Controller(controller) => (Some(controller), None),
-            Self::Place(controller, place) => (Some(controller), Some(*place)),
-        };
-        let has = |model: &&ModelState| match self {
-            Self::Model(name) => model.facts.model == *name,
-            Self::Controller(own) | Self::Place(own, _) => model.facts.controllers.contains(own),
-        };
-        let with: Vec<_> = models.iter().filter(has).collect();
-        if with.is_empty() {
-            return Err(format!("{self} is unknown; known are {}", known(models)));
-        }
-        if let Self::Place(controller, place) = self {
-            with.iter().try_for_each(|model| may_drain_place(model, controller, *place))?;
-        }
-        let scope = |model: &ModelState| DrainScope {
+        let scope = |model: &ModelState, controller: Option<&ControllerName>, part| DrainScope {
             model: model.facts.model.clone(),
             controller: controller.cloned(),
-            place,
+            part,
         };
-        Ok(with.into_iter().map(scope).collect())
+        let on = |controller| models.iter().filter(move |it| it.facts.controllers.contains(controller));
+        let scopes: Vec<_> = match self {
+            Self::Named(name) => {
+                let of_model = models.iter().find(|model| model.facts.model.as_str() == name);
+                let of_pool = || models.iter().find_map(|model| in_pool(model, name));
+                let whole = of_model.map(|model| scope(model, None, DrainedPart::All));
+                whole.or_else(of_pool).into_iter().collect()
+            }
+            Self::Controller(controller) => {
+                on(controller).map(|model| scope(model, Some(controller), DrainedPart::All)).collect()
+            }
+            Self::Place(controller, place) => {
+                on(controller).try_for_each(|model| may_drain_place(model, controller, *place))?;
+                on(controller).map(|model| scope(model, Some(controller), DrainedPart::Ipu(*place))).collect()
+            }
+        };
+        match scopes.is_empty() {
+            true => Err(format!("{self} is unknown; known are {}", known(models))),
+            false => Ok(scopes),
+        }
     }
+}
+
+/// The partition of this name in a pool of the model.
+fn in_pool(model: &ModelState, name: &str) -> Option<DrainScope> {
+    model.pods.iter().find_map(|PodState { id, pool, .. }| {
+        let member = pool.iter().find(|member| member.partition.as_str() == name)?;
+        let part = DrainedPart::Partition(member.partition.clone());
+        Some(DrainScope { model: id.model.clone(), controller: Some(id.controller.clone()), part })
+    })
 }
 
 impl From<&DrainScope> for Ipus {
     fn from(scope: &DrainScope) -> Self {
-        match (&scope.controller, scope.place) {
-            (None, _) => Self::Model(scope.model.clone()),
-            (Some(controller), None) => Self::Controller(controller.clone()),
-            (Some(controller), Some(place)) => Self::Place(controller.clone(), place),
+        match (&scope.controller, &scope.part) {
+            (_, DrainedPart::Partition(partition)) => Self::Named(partition.to_string()),
+            (None, _) => Self::Named(scope.model.to_string()),
+            (Some(controller), DrainedPart::All) => Self::Controller(controller.clone()),
+            (Some(controller), DrainedPart::Ipu(place)) => Self::Place(controller.clone(), *place),
         }
     }
 }
@@ -76,7 +85,7 @@ impl From<&DrainScope> for Ipus {
 impl fmt::Display for Ipus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Model(model) => write!(f, "{model}"),
+            Self::Named(name) => write!(f, "{name}"),
             Self::Controller(controller) => write!(f, "{controller}"),
             Self::Place(controller, Place { domain, index }) => write!(f, "{controller}/{domain}:{index}"),
         }
@@ -88,16 +97,16 @@ fn place(text: &str) -> Result<Place, String> {
     let numbers = text
         .split_once(':')
         .and_then(|(domain, index)| Some(Place { domain: domain.parse().ok()?, index: index.parse().ok()? }));
-    numbers.ok_or_else(|| {
-        format!("'{}' is no place: write DOMAIN:INDEX, for example 0:5", vipu_types::shown(text))
-    })
+    numbers.ok_or_else(|| format!("'{}' is no place: write DOMAIN:INDEX, for example 0:5", shown(text)))
 }
 
 /// Whether slurm-vipu can keep this IPU free, and whether it exists.
 fn may_drain_place(model: &ModelState, controller: &ControllerName, place: Place) -> Result<(), String> {
     if model.facts.is_pool {
-        // The whole partition that has the IPU is drained.
-        return Ok(());
+        return Err(format!(
+            "the places of a pool change with its partitions (Pool of {}): drain the partition by its name",
+            model.facts.model
+        ));
     }
     if model.facts.placement != Placement::Explicit {
         return Err(format!(
@@ -115,11 +124,13 @@ fn may_drain_place(model: &ModelState, controller: &ControllerName, place: Place
     }
 }
 
-/// The models and controllers.
+/// The models with their controllers and the partitions of their pools.
 fn known(models: &[ModelState]) -> String {
     let of_model = |model: &ModelState| {
         let controllers: Vec<_> = model.facts.controllers.iter().map(ToString::to_string).collect();
-        format!("{} ({})", model.facts.model, controllers.join(", "))
+        let pool = model.pods.iter().flat_map(|pod| &pod.pool).map(|member| member.partition.to_string());
+        let names: Vec<_> = controllers.into_iter().chain(pool).collect();
+        format!("{} ({})", model.facts.model, names.join(", "))
     };
     if models.is_empty() {
         return "no models, because no node has a vipu GRES".to_owned();

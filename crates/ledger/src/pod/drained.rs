@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::Pod;
 use crate::Claim;
-use crate::drains::DrainedIpus;
+use crate::drains::{DrainedIpus, DrainedPart};
 
 impl Pod {
     /// Sets the IPUs on which nothing new starts.
@@ -23,13 +23,18 @@ impl Pod {
     /// Whether an IPU of this claim is drained.
     pub(crate) fn drains_claim(&self, claim: &Claim) -> bool {
         let listed = self.listed.get(&claim.partition).map_or(&[][..], |listed| &listed.places);
-        let has = |place| listed.contains(place) || claim.ipus.contains(place);
-        self.drained.iter().any(|drained| drained.place.as_ref().is_none_or(has))
+        self.drained.iter().any(|drained| match &drained.part {
+            DrainedPart::All => true,
+            DrainedPart::Ipu(place) => {
+                !self.is_pool() && (listed.contains(place) || claim.ipus.contains(place))
+            }
+            DrainedPart::Partition(partition) => *partition == claim.partition,
+        })
     }
 
     /// Whether a drain covers the whole Pod.
     pub(crate) fn is_all_drained(&self) -> bool {
-        self.drained.iter().any(|drained| drained.place.is_none())
+        self.drained.iter().any(|drained| drained.part == DrainedPart::All)
     }
 
     /// Counts the free IPUs anew.
@@ -62,11 +67,14 @@ impl Pod {
     /// The numbers of drained IPUs.
     pub(super) fn numbers(&self, drained: &DrainedIpus) -> Range<usize> {
         let ipus = self.hardware.ipus as usize;
-        let Some(place) = drained.place else { return 0..ipus };
-        if let Some(pool) = &self.pool {
-            let ipu = place.number(self.domain());
-            return ipu.and_then(|ipu| pool.ipus_with(ipu)).unwrap_or_default();
-        }
-        place.number(self.domain()).filter(|ipu| *ipu < ipus).map_or(0..0, |ipu| ipu..ipu + 1)
+        let found = match (&drained.part, &self.pool) {
+            (DrainedPart::All, _) => Some(0..ipus),
+            (DrainedPart::Ipu(place), None) => {
+                place.number(self.domain()).filter(|ipu| *ipu < ipus).map(|ipu| ipu..ipu + 1)
+            }
+            (DrainedPart::Partition(partition), Some(pool)) => pool.ipus_of(partition),
+            (DrainedPart::Ipu(_), Some(_)) | (DrainedPart::Partition(_), None) => None,
+        };
+        found.unwrap_or_default()
     }
 }

@@ -58,10 +58,9 @@ impl PodPool {
         self.partitions.iter().find(|(it, _)| it.seen.partition == *id)
     }
 
-    /// The IPUs of the partition that has this one. IPUs have the numbers of the layout, which svipu shows.
-    pub(super) fn ipus_with(&self, ipu: usize) -> Option<Range<usize>> {
-        let (_, ipus) = self.partitions.iter().find(|(_, ipus)| ipus.contains(&ipu))?;
-        Some(ipus.clone())
+    /// The numbers of the IPUs of a partition.
+    pub(super) fn ipus_of(&self, id: &PartitionId) -> Option<Range<usize>> {
+        self.get(id).map(|(_, ipus)| ipus.clone())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ledger::{Event, ModelFacts, PoolBlock, PoolPartition, SeenPartition};
+use ledger::{Drain, DrainScope, DrainedPart, Event, ModelFacts, PoolBlock, PoolPartition, SeenPartition};
 use vipu_types::{IpuCount, PartitionId};
 
 use crate::script::{Scripted, asks, claim, drain, earliest, id, jobs, pod, seen, wish};
@@ -265,16 +265,37 @@ fn mode_pool_respects_drains() {
 
 #[test]
 fn mode_pool_gives_no_drained_partition() {
-    for first in [0, 16] {
-        let parts = [("p16_1", first, 16, false), ("p16_2", 16 - first, 16, false), ("p4_1", 32, 4, false)];
-        let mut scripted = pool(&parts);
-        // An IPU of p16_1, as svipu shows it: partitions of a pool are numbered by size and name.
-        scripted.tell(drain("pod64", Some(5)));
-        assert_eq!(begins(&mut scripted, 1, 16), Some("p16_2".into()), "{first}");
-        assert_eq!(begins(&mut scripted, 2, 16), None, "{first}");
-        lists(&mut scripted, &parts, &[]);
-        assert_eq!(begins(&mut scripted, 2, 16), None, "{first}");
-    }
+    let parts = [("p16_1", 0, 16, false), ("p16_2", 16, 16, false), ("p4_1", 32, 4, false)];
+    let mut scripted = pool(&parts);
+    scripted.tell(drained_partition("p16_1"));
+    assert_eq!(begins(&mut scripted, 1, 16), Some("p16_2".into()));
+    assert_eq!(begins(&mut scripted, 2, 16), None);
+    // The numbers of the IPUs change with the pool.
+    let more = [&parts[..], &[("p16_0", 40, 16, false)]].concat();
+    lists(&mut scripted, &more, &[]);
+    assert_eq!(begins(&mut scripted, 2, 16), Some("p16_0".into()));
+    assert_eq!(begins(&mut scripted, 3, 16), None);
+    // A partition that is made again under its name is drained, too.
+    lists(&mut scripted, &more[1..], &[]);
+    lists(&mut scripted, &more, &[]);
+    assert_eq!(begins(&mut scripted, 3, 16), None);
+    let Event::Drain(Drain { scope, .. }) = drained_partition("p16_1") else { unreachable!() };
+    assert_eq!(scripted.tell(Event::Resume(scope)), "kick");
+    assert_eq!(begins(&mut scripted, 3, 16), Some("p16_1".into()));
+}
+
+fn drained_partition(name: &str) -> Event {
+    let Event::Drain(drain) = drain("pod64", None) else { unreachable!() };
+    let part = DrainedPart::Partition(PartitionId::new(name).unwrap());
+    Event::Drain(Drain { scope: DrainScope { part, ..drain.scope }, ..drain })
+}
+
+/// Its place means another IPU, or none, in the pool.
+#[test]
+fn mode_pool_ignores_a_drained_ipu_of_an_earlier_mode() {
+    let mut scripted = pool(&[("p16_1", 0, 16, false)]);
+    scripted.tell(drain("pod64", Some(5)));
+    assert_eq!(begins(&mut scripted, 1, 16), Some("p16_1".into()));
 }
 
 /// The jobs of the old mode run out beside those of the new one.

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use ledger::{
-    Action, AdoptedAs, Claim, Drain, DrainScope, DriverAction, Ending, Event, HostAction, IdleRules,
-    KeepIdleFor, KnownJobs, Ledger, Millis, ModelFacts, Place, Placement, Rank, ReuseReset, Seconds,
-    SeenPartition, WholeTimes, Wish, span,
+    Action, AdoptedAs, Claim, Drain, DrainScope, DrainedPart, DriverAction, Ending, Event, HostAction,
+    IdleRules, KeepIdleFor, KnownJobs, Ledger, Millis, ModelFacts, Place, Placement, Rank, ReuseReset,
+    Seconds, SeenPartition, WholeTimes, Wish, span,
 };
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
 
@@ -249,8 +249,8 @@ pub fn event_of(text: &str) -> Event {
 
 /// Returns the scope of a model, or of one of its IPUs in domain 0.
 pub fn scope(name: &str, index: Option<u32>) -> DrainScope {
-    let place = index.map(|index| Place { domain: 0, index });
-    DrainScope { model: model(name), controller: None, place }
+    let part = index.map_or(DrainedPart::All, |index| DrainedPart::Ipu(Place { domain: 0, index }));
+    DrainScope { model: model(name), controller: None, part }
 }
 
 /// Returns a drain without an end of a model, or of one of its IPUs in domain 0.

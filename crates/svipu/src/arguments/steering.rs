@@ -42,8 +42,8 @@ pub(crate) enum PartitionCommand {
 /// IPUs that are drained or resumed.
 #[derive(Debug, Args)]
 pub(crate) struct Drained {
-    /// A model, a controller as HOST:PORT, or one of its IPUs as HOST:PORT/DOMAIN:INDEX.
-    #[arg(value_name = "MODEL|CONTROLLER|PLACE")]
+    /// A model, a partition of a pool, a controller as HOST:PORT, or an IPU as HOST:PORT/DOMAIN:INDEX.
+    #[arg(value_name = "IPUS")]
     pub(crate) ipus: String,
     /// The reason. Users see that of a drain in squeue.
     #[arg(long)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use vipu_status::{Drain, Model, OtherIpus, Place, Pod};
+use vipu_status::{Model, OtherIpus, Place, Pod};
 
 use crate::page::{Cell, Page, Tone};
 use crate::uses::Use;
@@ -63,23 +63,22 @@ impl Grid {
         Some(Self { domains, outside: 0 })
     }
 
-    /// Puts the marks of drained IPUs, and over them those of IPUs that no job has and that are not free.
+    /// Puts the marks of drained IPUs (all without places), and over them those of IPUs that no job has and that are not free.
     pub(crate) fn put_unusable<'a>(
         &mut self,
-        drains: impl Iterator<Item = &'a Drain>,
+        drained: impl Iterator<Item = Option<Vec<Place>>>,
         others: impl Iterator<Item = &'a OtherIpus>,
     ) {
-        for place in drains.map(|drain| drain.place) {
-            let drained: &mut dyn Iterator<Item = &mut Cell> = match place {
-                None => &mut self.domains.values_mut().flatten(),
-                Some(Place { domain, index }) => &mut self
-                    .domains
-                    .get_mut(&domain)
-                    .and_then(|cells| cells.get_mut(index as usize))
-                    .into_iter(),
-            };
-            let is_ipu = |(mark, _): &&mut Cell| *mark != ' ';
-            drained.filter(is_ipu).for_each(|cell| *cell = (Use::Drained.name().1, Use::Drained.tone()));
+        let put = |cell: &mut Cell| {
+            if cell.0 != ' ' {
+                *cell = (Use::Drained.name().1, Use::Drained.tone());
+            }
+        };
+        for places in drained {
+            match places {
+                None => self.domains.values_mut().flatten().for_each(put),
+                Some(places) => places.iter().for_each(|place| self.cell(place).into_iter().for_each(put)),
+            }
         }
         for other in others {
             let kind = Use::of_other(other.because);
@@ -90,12 +89,15 @@ impl Grid {
     /// Puts a mark on places.
     pub(crate) fn put(&mut self, places: &[Place], mark: char, tone: Tone) {
         for place in places {
-            let domain = self.domains.get_mut(&place.domain);
-            match domain.and_then(|cells| cells.get_mut(place.index as usize)) {
+            match self.cell(place) {
                 Some(cell) => *cell = (mark, tone),
                 None => self.outside += 1,
             }
         }
+    }
+
+    fn cell(&mut self, place: &Place) -> Option<&mut Cell> {
+        self.domains.get_mut(&place.domain)?.get_mut(place.index as usize)
     }
 
     /// The IPUs in their order, each with its mark.

@@ -138,7 +138,8 @@ fn rows<'a>(
     let grid_at = |number: usize| {
         let mut grid = Grid::new(model, pod, bars.iter().flat_map(|bar| bar.places))?;
         let drains = drains::of_pod(view, model, pod).filter(|drain| number < until(drain));
-        grid.put_unusable(drains, pod.others.iter().filter(|other| number == 0 || !other.leaving));
+        let drained = drains.map(|drain| drain.places(model, pod));
+        grid.put_unusable(drained, pod.others.iter().filter(|other| number == 0 || !other.leaving));
         for bar in bars.iter().filter(|bar| bar.columns.contains(&number)) {
             grid.put(bar.places, bar.cell.0, bar.cell.1);
         }

@@ -68,7 +68,7 @@ impl<'a> Waiting<'a> {
 /// The forecast for a model. None if nothing new starts on it.
 pub(super) fn forecast(view: &View<'_>, model: &Model, now: i64) -> Option<ModelForecast> {
     let is_whole =
-        |drain: &Drain| drain.model == model.name && drain.controller.is_none() && drain.place.is_none();
+        |drain: &Drain| drain.model == model.name && drain.controller.is_none() && drain.is_whole();
     let is_endless = |drain: &Drain| is_whole(drain) && drain.until.is_none();
     let stopped = model.trouble.is_some() || !model.conf.in_force || view.all.drains.iter().any(is_endless);
     if stopped { None } else { ModelForecast::new(view.all, model, now) }

@@ -178,16 +178,17 @@ pub(crate) fn pool() -> Status {
         because: OtherUse::OutOfUse,
         partition: Some(id.into()),
         leaving: false,
-        places: places(0, from, count),
+        places: places(3, from, count),
     };
-    pod.others = vec![other("p8_1", 48, 8), other("p4_1", 56, 4)];
+    pod.others = vec![other("p8_1", 0, 8), other("p4_1", 8, 4)];
+    (pod.largest_free, model.largest_now) = (16, 16);
     model.mode = "pool".into();
     let times = vec![WholeTime { from: WRITTEN + 3600, until: WRITTEN + 7200 }];
     model.whole_times = Some(WholeTimes { ipus: 16, times, known_until: WRITTEN + 9000 });
     status.models = vec![model];
     status.partitions = vec![
-        partition(20, 1000, State::Running, places(0, 16, 16)),
-        partition(21, 1001, State::Resetting, places(0, 32, 16)),
+        partition(20, 1000, State::Running, places(1, 0, 16)),
+        partition(21, 1001, State::Resetting, places(2, 0, 16)),
     ];
     for (entry, id) in status.partitions.iter_mut().zip(["p16_2", "p16_3"]) {
         entry.id = Some(id.into());

@@ -44,7 +44,21 @@ fn cli_svipu_commands_with_a_lost_controller() {
 
 #[test]
 fn cli_svipu_shows_the_partitions_of_a_pool() {
-    assert_snapshot!(printed(&run(&pool(), "status")));
+    let mut status = pool();
+    let part = |partition: &str| Drain { partition: Some(partition.into()), ..drain(None, None, None) };
+    // A job has p16_2, so that only p16_1 is drained yet.
+    status.drains = vec![part("p16_1"), part("p16_2")];
+    (status.models[0].largest_now, status.models[0].pods[0].largest_free) = (0, 0);
+    (status.models[0].pods[0].ipus.free, status.models[0].pods[0].ipus.drained) = (0, 16);
+    let texts = [
+        (&pool(), "status"),
+        (&pool(), "when --ipus 2 --time 60"),
+        (&status, "status"),
+        (&status, "map"),
+        (&status, "ipu 0:3"),
+    ];
+    let texts = texts.map(|(status, line)| format!("$ svipu {line}\n{}\n", printed(&run(status, line))));
+    assert_snapshot!(texts.concat());
 }
 
 #[test]
@@ -135,6 +149,7 @@ fn drain(controller: Option<&str>, place: Option<Place>, until: Option<i64>) -> 
         model: "pod64".into(),
         controller: controller.map(Into::into),
         place,
+        partition: None,
         reason: "new firmware".into(),
         by: "root".into(),
         since: NOW - 600,

@@ -68,6 +68,7 @@ fn cli_svipu_why_tells_what_stops_jobs() {
         model: "pod64".into(),
         controller: controller.map(Into::into),
         place,
+        partition: None,
         reason: "new firmware".into(),
         by: "root".into(),
         since: WRITTEN - 600,
