@@ -11,6 +11,7 @@ mod mode;
 mod reuse;
 mod see;
 mod share;
+mod site;
 mod start;
 mod survive;
 mod wait;

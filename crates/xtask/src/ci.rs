@@ -31,6 +31,7 @@ pub fn run(full: bool) -> Result<ExitCode> {
     needed_packages::install_missing(&needed_packages::SLURM)?;
     needed_packages::install_missing(&needed_packages::ACCOUNTING)?;
     needed_packages::install_missing(&needed_packages::CONTAINERS)?;
+    needed_packages::install_missing(&needed_packages::SITE_TOOLS)?;
     layout::prepare_tests()?;
     if full {
         cargo_deny::check()?;

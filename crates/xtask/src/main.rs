@@ -202,6 +202,7 @@ fn run_task(task: Task) -> Result<ExitCode> {
             needed_packages::install_missing(&needed_packages::SLURM)?;
             needed_packages::install_missing(&needed_packages::ACCOUNTING)?;
             needed_packages::install_missing(&needed_packages::CONTAINERS)?;
+            needed_packages::install_missing(&needed_packages::SITE_TOOLS)?;
             if filter.is_some_and(|name| name.starts_with(layout::TESTS)) {
                 layout::prepare_tests()?;
             }

@@ -26,9 +26,9 @@ const INSIDE: &str = "/opt/vipu";
 const INSIDE_ONE: [&str; 2] = ["e2e", "faults"];
 const DRIVING: &str = "matrix";
 
-/// Files of `tests/e2e` that run in no container, because they would take minutes for each release.
-/// `matrix_job_kinds` covers the differences between releases.
-const ON_THIS_MACHINE_ONLY: [&str; 15] = [
+/// Files of `tests/e2e` that run in no container, because they would take minutes for each release, or need programs
+/// that the images lack. `matrix_job_kinds` covers the differences between releases.
+const ON_THIS_MACHINE_ONLY: [&str; 16] = [
     "deliver::containers::",
     "see::when::",
     "change::requeues::",
@@ -37,6 +37,7 @@ const ON_THIS_MACHINE_ONLY: [&str; 15] = [
     "change::time_limits::",
     "change::updated_requests::",
     "share::two_slurm_clusters::",
+    "site::",
     "start::arrays::",
     "start::dependencies::",
     "start::het_jobs::",

@@ -35,6 +35,14 @@ pub const CONTAINERS: [Needed; 4] = [
     ("busybox-static", "busybox", "the only program of the containers"),
 ];
 
+/// The packages for tests of the files in packages/site.
+pub const SITE_TOOLS: [Needed; 4] = [
+    ("lmod", "/usr/share/lmod/lmod/init/bash", "it loads the module of a Poplar SDK"),
+    ("ruby", "ruby", "it renders an app of Open OnDemand"),
+    ("ansible-core", "ansible-playbook", "it runs the role that sets up hosts"),
+    ("logrotate", "logrotate", "it rotates the logs of a cluster"),
+];
+
 pub const SLURM_TESTS: [Needed; 1] = [("expect", "expect", "Slurm's own tests are written for it")];
 
 /// Needed if Python lacks `ensurepip`. It has no program of its own.
