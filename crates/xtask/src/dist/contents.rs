@@ -26,7 +26,7 @@ pub enum File {
     Program(&'static str, &'static str),
     /// A file of the tree, and its place.
     Text(&'static str, &'static str),
-    /// A folder of the tree with examples.
+    /// A folder of the tree with examples, and all that is below it.
     Examples(&'static str),
     /// What `PROGRAM completions SHELL` writes.
     Completions(&'static str),
@@ -36,7 +36,7 @@ use File::{Completions, Examples, Helper, Plugin, Program, Text};
 
 pub const PACKAGES: &[&Package] = &[&LOGIN, &NODE, &CONTROLLER, &TOOLS, &MOCK];
 
-const LOGIN: Package = Package {
+pub const LOGIN: Package = Package {
     name: "slurm-vipu-login",
     summary: "Graphcore IPUs in Slurm: hosts with Slurm's commands",
     description: "The selector, which Slurm's commands of some releases load, and the options of srun, sbatch and \
@@ -94,6 +94,7 @@ const TOOLS: Package = Package {
         Text("monitoring/vipu-exporter.service", "/usr/lib/systemd/system/vipu-exporter.service"),
         Text("monitoring/vipu.rules.yml", "/usr/share/doc/slurm-vipu-tools/examples/vipu.rules.yml"),
         Text("monitoring/dashboard.json", "/usr/share/doc/slurm-vipu-tools/examples/dashboard.json"),
+        Examples("packages/site"),
     ],
     next: "Check each host: svipu doctor. Start the exporter on the host of slurmctld: systemctl enable --now vipu-exporter",
     after_upgrade: None,

@@ -80,7 +80,7 @@ impl Stage<'_> {
             File::Helper(name) => self.beside_slurm(name, name, 0o755),
             File::Program(name, _) => self.program(name),
             File::Text(from, to) => self.text(from, to),
-            File::Examples(folder) => self.examples(folder),
+            File::Examples(folder) => self.examples(&run::workspace().join(folder), "examples"),
             File::Completions(program) => self.completions(program),
         }
     }
@@ -101,14 +101,18 @@ impl Stage<'_> {
         self.copy(&run::workspace().join(from), to, 0o644)
     }
 
-    fn examples(&self, folder: &str) -> Result<()> {
-        let name = Path::new(folder).file_name().unwrap_or_default().display();
-        for entry in fs::read_dir(run::workspace().join(folder))? {
-            let file = entry?;
-            if file.path().is_file() {
-                let place = format!("examples/{name}/{}", file.file_name().display());
-                self.copy(&file.path(), &self.doc(&place), 0o644)?;
+    /// Copies a folder with all that is below it. Programs stay programs.
+    fn examples(&self, folder: &Path, into: &str) -> Result<()> {
+        let into = format!("{into}/{}", folder.file_name().unwrap_or_default().display());
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                self.examples(&path, &into)?;
+                continue;
             }
+            let mode = if path.metadata()?.permissions().mode() & 0o100 == 0 { 0o644 } else { 0o755 };
+            let name = path.file_name().unwrap_or_default().display();
+            self.copy(&path, &self.doc(&format!("{into}/{name}")), mode)?;
         }
         Ok(())
     }

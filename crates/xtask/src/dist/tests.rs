@@ -1,9 +1,10 @@
-use std::{collections::BTreeSet, env, fs};
+use std::{collections::BTreeSet, env, fs, os::unix::fs::PermissionsExt};
 
 use testbed::programs;
 
-use super::contents::{File, PACKAGES};
-use super::{Release, deb, earlier_packages, glibc, licences, linked, rpm, sbom};
+use super::contents::{File, LOGIN, PACKAGES, Package};
+use super::staging::{Family, Parts};
+use super::{Release, deb, earlier_packages, glibc, licences, linked, rpm, sbom, staging};
 use crate::run;
 
 const RELEASE: Release = Release { version: "1.2.3", time: 0, compression: 0 };
@@ -32,6 +33,18 @@ fn pkg_all_plugins_are_in_packages() {
     for plugin in programs::PLUGINS {
         assert!(in_packages(plugin.trim_end_matches(".so")), "{plugin}");
     }
+}
+
+#[test]
+fn pkg_examples_keep_their_folders_and_programs() {
+    const EXAMPLES: Package = Package { files: &[File::Examples("packages/site")], ..LOGIN };
+    let (tree, empty) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let parts = Parts { built: empty.path().into(), documents: empty.path().into() };
+    staging::stage(&EXAMPLES, Family::Any, &parts, tree.path()).unwrap();
+    let examples = tree.path().join("usr/share/doc").join(EXAMPLES.name).join("examples/site");
+    let mode = |name: &str| fs::metadata(examples.join(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode("ondemand/template/script.sh"), 0o755);
+    assert_eq!(mode("ansible/roles/slurm_vipu/tasks/main.yml"), 0o644);
 }
 
 #[test]
