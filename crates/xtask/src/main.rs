@@ -19,6 +19,8 @@ mod matrix;
 mod needed_packages;
 #[cfg(test)]
 mod page_links;
+#[cfg(test)]
+mod page_messages;
 mod pictures;
 mod prometheus;
 mod results;

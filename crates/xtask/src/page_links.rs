@@ -8,13 +8,13 @@ use crate::run;
 
 /// A page: its links, and the anchors of its headings.
 #[derive(Default)]
-struct Page {
-    links: Vec<String>,
+pub struct Page {
+    pub links: Vec<String>,
     anchors: BTreeSet<String>,
 }
 
 impl Page {
-    fn read(text: &str) -> Self {
+    pub fn read(text: &str) -> Self {
         let (mut page, mut is_code) = (Self::default(), false);
         for line in text.lines() {
             if line.trim_start().starts_with("```") {

@@ -79,7 +79,7 @@ impl<'a> Visit<'a> for Paths {
     }
 }
 
-fn is_of_tests(attributes: &[Attribute]) -> bool {
+pub fn is_of_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let argument = attribute.parse_args::<Ident>();
         attribute.path().is_ident("cfg") && argument.is_ok_and(|word| word == "test")
