@@ -6,6 +6,7 @@ mod controllers_by_other_hands;
 mod failed_creates;
 mod killed_srun_and_salloc;
 mod lost_and_failed_partitions;
+mod maintenance_page;
 mod newer_journal;
 mod nodes;
 mod partitions_shown_as_removed;
