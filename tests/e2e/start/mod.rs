@@ -6,7 +6,7 @@ mod dependencies;
 mod example_sites;
 mod het_jobs;
 mod options;
+mod page_examples;
 mod sizes;
 mod slurm_partitions_without_ipus;
 mod tls;
-mod users_page_examples;
