@@ -91,3 +91,13 @@ fn user_links_of_all_pages_lead_somewhere() {
     let faults: Vec<_> = faults.collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
+
+#[test]
+fn user_front_page_leads_to_all_pages_for_users() {
+    let text = |name: &str| fs::read_to_string(run::workspace().join("book").join(name)).unwrap();
+    let (summary, front) = (text("SUMMARY.md"), Page::read(&text("front.md")).links);
+    let for_users = summary.split("\n# ").find(|part| part.starts_with("Use IPUs")).unwrap();
+    let leads_to = |page: &String| front.iter().any(|link| link.split('#').next() == Some(page));
+    let missing: Vec<_> = Page::read(for_users).links.into_iter().filter(|page| !leads_to(page)).collect();
+    assert!(missing.is_empty(), "the front page does not lead to {missing:?}");
+}
