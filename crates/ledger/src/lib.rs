@@ -5,6 +5,47 @@
 //! [`Action`]s that it returns. Here the front end is slurmctld. A Kubernetes operator could be another one,
 //! because it too starts and ends runs.
 //!
+//! ```
+//! use std::time::Duration;
+//!
+//! use ledger::{Action, DriverAction, Event, IdleRules, Ledger, Millis, ModelFacts, Placement};
+//! use vipu_types::{ControllerName, IpuCount, ModelName, PodId};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let (model, controller) = (ModelName::new("pod16")?, ControllerName::new("vipu.example.org", 8090)?);
+//! let facts = ModelFacts {
+//!     model: model.clone(),
+//!     controllers: vec![controller.clone()],
+//!     domain_size: IpuCount::new(64)?,
+//!     prefix: "job".into(),
+//!     placement: Placement::Controller,
+//!     reconcile_interval: Duration::from_secs(30),
+//!     largest: 16,
+//!     is_pool: false,
+//!     idle: IdleRules::default(),
+//!     trouble: None,
+//! };
+//! let pod = PodId { model: model.clone(), controller: controller.clone() };
+//! let mut ledger = Ledger::new();
+//! let actions = ledger.apply(Millis(1), Event::Models(vec![facts]));
+//! assert_eq!(actions, [Action::Driver(DriverAction::Survey(pod.clone()))]);
+//!
+//! // The answer of the controller: 16 IPUs, no partition.
+//! let listing = Event::Inventory { pod, asked: Millis(2), ipus: 16, faulty: 0, partitions: vec![] };
+//! ledger.apply(Millis(3), listing);
+//! assert_eq!(ledger.fits_now(&model, IpuCount::new(16)?), Ok(controller));
+//! let wait = ledger.fits_now(&model, IpuCount::new(32)?).unwrap_err();
+//! assert_eq!(wait.to_string(), "vipu: 32 IPUs wanted, a job on pod16 gets at most 16");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `examples/two_jobs.rs` plays two jobs from begin to end. `examples/front_end` of the crate `driver` is a front
+//! end that runs jobs.
+//!
+//! [`Wait`] is the error of questions: why a job cannot have its IPUs now. [`Ledger::apply`] has no error.
+//! The crate has no features.
+//!
 //! # The ledger's data
 //!
 //! * **Models.** A Pod model has one controller or several, each with the IPUs of a Pod of its own.
