@@ -9,6 +9,47 @@
 //! certificates, keys and secrets are read when they are needed: certificates for each connection, the user
 //! id and access key every few seconds and after a refusal. Renewed files therefore take effect by
 //! themselves.
+//!
+//! | call | method | answers when |
+//! |---|---|---|
+//! | `ListPartitions` | [`Client::list_partitions`] | at once |
+//! | `ListIPUAttributes` | [`Client::list_ipus`] | at once |
+//! | `CreatePartition` | [`Client::create_partition`] | the create has begun |
+//! | `RemovePartition` | [`Client::remove_partition`] | the removal has begun |
+//! | `ResetPartition` | [`Client::reset_partition`] | the reset has begun |
+//! | `GetPartitionStatus` | [`Client::partition_status`] | at once |
+//! | `GetPartitionIpuofConfig` | [`Client::partition_config`] | at once, for an active partition |
+//! | `GetVersion` | [`Client::version`] | at once |
+//!
+//! The client makes each call once. It does not repeat a call that failed, and it does not wait for the end of
+//! a create, a removal or a reset. The crate `driver` does both. The administrators' API of V-IPU is not in
+//! this crate.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use vipu_client::{Client, Endpoint, ErrorClass, Requirements};
+//! use vipu_types::{IpuCount, PartitionId};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let mock = mock_vipu::MockServer::start(mock_vipu::Options::new(mock_vipu::Hardware::new(16))).await?;
+//! # let (host, port) = (mock.address().ip().to_string(), mock.address().port());
+//! let client = Client::new(Endpoint::plain(host, port, Duration::from_secs(10)))?;
+//! let id = PartitionId::new("example")?;
+//! client.create_partition(&Requirements::new(id.clone(), IpuCount::new(4)?)).await?;
+//!
+//! let error = client.create_partition(&Requirements::new(id, IpuCount::new(4)?)).await.unwrap_err();
+//! assert_eq!(error.class(), ErrorClass::AlreadyExists);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `examples/one_partition.rs` waits for its partition, prints the IPUoF configuration and removes the
+//! partition.
+//!
+//! The feature `server` adds the generated server side of the API to [`wire`], for a controller written in Rust
+//! such as `mock-vipu`.
 #![forbid(unsafe_code)]
 
 mod access;
