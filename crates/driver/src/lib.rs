@@ -9,6 +9,22 @@
 //! Orders for one partition run one after the other, and partitions do not wait for each other. Each
 //! controller has surveys of its own. The driver runs on one thread and against traits, so that a test or a
 //! simulation can run all of it under virtual time.
+//!
+//! | trait | stands for | implementation |
+//! |---|---|---|
+//! | [`Environment`] | clock, and the way back to the ledger | the front end's |
+//! | [`Host`] | executor of the actions on jobs | the front end's |
+//! | [`Controller`] | V-IPU controller | [`vipu_client::Client`] |
+//! | [`Journal`] | intents and results, kept over a crash | [`FileJournal`] |
+//! | [`Files`] | IPUoF files | [`IpuofFiles`] |
+//!
+//! The driver does not decide: it neither chooses IPUs nor knows which job is next. It repeats failed creates
+//! within [`ModelSettings::create_timeout`], and removals without end. Failures come back as events with words for
+//! people. [`Driver::run`] has one error, [`JournalError`]: another process has taken the journal over. The crate
+//! has no features.
+//!
+//! `examples/front_end` is a front end of its own, with jobs in a list:
+//! `cargo run -p driver --example front_end`.
 #![forbid(unsafe_code)]
 
 mod call_failure;

@@ -4,6 +4,77 @@
 //! implements these traits on slurmctld's records, and the simulation of recovery on records of its own. Both
 //! run this code.
 //!
+//! | Slurm's callback | function |
+//! |---|---|
+//! | job_submit, job_modify | [`submitted`], [`changed`] |
+//! | job_test, before and after the stock selector | [`before`], [`after`], [`refused`] |
+//! | job_begin, and its failure | [`job_begin`], [`undo_begin`] |
+//! | job_ready | [`job_ready`] |
+//! | job_fini | [`job_fini`] |
+//! | the start of slurmctld | [`take_over`], [`adopt`] |
+//! | none: the thread that may take Slurm's locks | [`HostThread::work`] |
+//!
+//! This crate is for Slurm only: [`slurm::Job`] has all of a job's record that scheduling, limits and accounting
+//! need. Another scheduler has a front end of its own on the crates `ledger` and `driver`: see `examples/front_end`
+//! of `driver`.
+//!
+//! ```
+//! use std::sync::mpsc::{Sender, channel};
+//!
+//! use frontend::{Frontend, HostTask, Outside};
+//! use ledger::{Action, Claim, Event, Millis, ModelFacts, Seconds};
+//!
+//! /// Queues actions, and has clocks that stand.
+//! struct Queue(Sender<Action>);
+//!
+//! impl Outside for Queue {
+//!     fn now(&self) -> Millis {
+//!         Millis(1)
+//!     }
+//!     fn unix_time(&self) -> Seconds {
+//!         Seconds(1)
+//!     }
+//!     fn local_time(&self, at: Seconds) -> String {
+//!         at.0.to_string()
+//!     }
+//!     fn carry_out(&self, actions: Vec<Action>) {
+//!         actions.into_iter().for_each(|action| self.0.send(action).unwrap());
+//!     }
+//!     fn note_launched(&self, _: Claim, _: Seconds) {}
+//!     fn ask_host(&self, _: HostTask) {}
+//!     fn is_switched_off(&self) -> bool {
+//!         false
+//!     }
+//! }
+//!
+//! # use ledger::{IdleRules, Placement};
+//! # let facts = || -> Result<ModelFacts, Box<dyn std::error::Error>> {
+//! #     Ok(ModelFacts {
+//! #         model: vipu_types::ModelName::new("pod16")?,
+//! #         controllers: vec!["vipu.example.org:8090".parse()?],
+//! #         domain_size: vipu_types::IpuCount::new(64)?,
+//! #         prefix: "slurm".into(),
+//! #         placement: Placement::Controller,
+//! #         reconcile_interval: std::time::Duration::from_secs(30),
+//! #         largest: 16,
+//! #         is_pool: false,
+//! #         idle: IdleRules::default(),
+//! #         trouble: None,
+//! #     })
+//! # };
+//! # let pod16 = facts().unwrap();
+//! let (queue, actions) = channel();
+//! let frontend = Frontend::new(Box::new(Queue(queue)));
+//! frontend.tell(Event::Models(vec![pod16]));
+//! assert_eq!(frontend.ledger().view().models.len(), 1);
+//! assert!(matches!(actions.try_recv(), Ok(Action::Driver(_))), "the driver asks the controller");
+//! ```
+//!
+//! The test `simulation` of this crate implements all traits: a slurmctld, a controller and a disk that fail.
+//!
+//! The errors of [`submitted`] and [`changed`] are lines for the user. The answer to a test is a [`Verdict`]. The
+//! crate has no features.
+//!
 //! Lock order: slurmctld's locks, then the ledger's mutex. Code that holds the mutex fills the two queues and
 //! looks up job records. It calls nothing that waits or takes the mutex again.
 #![forbid(unsafe_code)]
