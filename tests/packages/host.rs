@@ -42,28 +42,30 @@ nothing_left() {
 force=$(rpm --help | grep --only-matching -- --force-debian || true)
 "#;
 
-/// A container, with the packages in /packages and the earlier ones in /earlier. It goes when it is dropped.
+/// A container. It goes when it is dropped.
 pub struct Host {
     id: String,
 }
 
 impl Host {
+    /// Starts a container with the packages in /packages and the earlier ones in /earlier.
     pub fn start() -> Result<Self> {
-        let folder = |variable| {
-            env::var(variable)
-                .with_context(|| format!("no folder in {variable}: run `cargo xtask dist --trial`"))
-        };
-        let mount = |variable, place| folder(variable).map(|folder| format!("{folder}:{place}:ro"));
-        let suite = env::var("SUITE").context("no suite in SUITE")?;
-        let mut run = Command::new("docker");
-        run.args(["run", "--detach", "--rm", "--init", "--network=none", "--entrypoint=sleep"]);
+        let packages = format!("--volume={}:/packages:ro", given("PACKAGES")?);
+        let earlier = format!("--volume={}:/earlier:ro", given("EARLIER_PACKAGES")?);
+        let image = compose::image_for_packages(&given("SUITE")?);
         // Tests mount a small file system.
-        run.args(["--cap-add=SYS_ADMIN", "--volume", &mount("PACKAGES", "/packages")?]);
-        run.args(["--volume", &mount("EARLIER_PACKAGES", "/earlier")?]);
-        run.args([&*compose::image_for_packages(&suite), "infinity"]);
-        let output = run.stdin(Stdio::null()).output().context("cannot run docker")?;
-        ensure!(output.status.success(), "docker: {}", String::from_utf8_lossy(&output.stderr));
-        Ok(Self { id: String::from_utf8(output.stdout)?.trim().to_owned() })
+        let options = ["--network=none", "--entrypoint=sleep", "--cap-add=SYS_ADMIN"];
+        Self::of(&[&options[..], &[&packages, &earlier, &image, "infinity"]].concat())
+    }
+
+    /// Starts a container with these options, image and command.
+    pub fn of(words: &[&str]) -> Result<Self> {
+        let id = docker(&[&["run", "--detach", "--rm", "--init"], words].concat())?;
+        Ok(Self { id: id.trim().to_owned() })
+    }
+
+    pub fn id(&self) -> &str {
+        &self.id
     }
 
     /// Runs a script of sh, up to the first command that fails. Returns what it writes.
@@ -92,8 +94,21 @@ impl Host {
     }
 }
 
+/// What `cargo xtask dist` gives the tests.
+pub fn given(variable: &str) -> Result<String> {
+    env::var(variable).with_context(|| format!("nothing in {variable}: run `cargo xtask dist --trial`"))
+}
+
+/// Runs docker. Returns what it writes.
+pub fn docker(words: &[&str]) -> Result<String> {
+    let output =
+        Command::new("docker").args(words).stdin(Stdio::null()).output().context("cannot run docker")?;
+    ensure!(output.status.success(), "docker {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8(output.stdout)?)
+}
+
 impl Drop for Host {
     fn drop(&mut self) {
-        let _ = Command::new("docker").args(["rm", "--force", &self.id]).output();
+        let _ = Command::new("docker").args(["rm", "--force", "--volumes", &self.id]).output();
     }
 }

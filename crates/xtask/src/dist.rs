@@ -8,6 +8,7 @@ mod build;
 mod contents;
 mod deb;
 mod glibc;
+mod images;
 mod licences;
 mod linked;
 mod rpm;
@@ -30,6 +31,7 @@ use nix::sys::stat::{Mode, umask};
 use testbed::{compose, say};
 
 use self::contents::PACKAGES;
+pub use self::images::Names;
 use self::staging::{Family, Parts};
 use crate::image::Suite;
 use crate::results::Table;
@@ -63,7 +65,7 @@ const CHECKSUMS: &str = "SHA256SUMS";
 /// The folder of the packages.
 pub const OUT: &str = "target/dist";
 
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Builds the objects, and makes the packages in `out`. A trial also installs them in containers of each suite, and adds
 /// its results to the table.
@@ -72,13 +74,25 @@ pub fn run(out: &Path, trial: Option<&mut Table>) -> Result<()> {
     if trial.is_some() {
         compose::find_engine()?;
     }
-    needed_packages::install_missing(&needed_packages::DIST)?;
-    let built = build::objects()?;
-    glibc::check(&built)?;
+    let built = shipped_objects()?;
     earlier.iter().try_for_each(fs::remove_file)?;
     package(&built, VERSION, SMALL, out)?;
     say(format!("the packages are in {}", out.display()));
     trial.map_or(Ok(()), |table| trial::run(&built, out, Suite::value_variants(), table))
+}
+
+/// Builds the objects, and makes images of the project's parts.
+pub fn make_images(suite: Suite, mirror: &str, names: &Names) -> Result<()> {
+    compose::find_engine()?;
+    images::make(&shipped_objects()?, suite, mirror, names)
+}
+
+/// Builds the objects for sites, unless they are built. Returns their folder.
+fn shipped_objects() -> Result<PathBuf> {
+    needed_packages::install_missing(&needed_packages::DIST)?;
+    let built = build::objects()?;
+    glibc::check(&built)?;
+    Ok(built)
 }
 
 /// Tries packages of the objects that the tests have built, on the suite of this machine. They may need its glibc.
@@ -111,7 +125,8 @@ fn package(built: &Path, version: &'static str, compression: u8, out: &Path) -> 
     fs::create_dir_all(out)?;
     let (release, work) = (&Release { version, time: time()?, compression }, tempfile::tempdir()?);
     let parts = Parts { built: built.to_owned(), documents: work.path().join("documents") };
-    write_documents(release, &parts.documents, out)?;
+    write_documents(release, &parts.documents)?;
+    fs::copy(parts.documents.join(sbom::file_name(release)), out.join(sbom::file_name(release)))?;
     for package in PACKAGES {
         let tree = |family: Family| {
             let tree = work.path().join(format!("{}-{family:?}", package.name));
@@ -126,14 +141,11 @@ fn package(built: &Path, version: &'static str, compression: u8, out: &Path) -> 
     checksums(out)
 }
 
-/// Writes what the objects contain, and under which licences. The bill of materials is also beside the packages.
-fn write_documents(release: &Release, documents: &Path, out: &Path) -> Result<()> {
+/// Writes what the objects contain, and under which licences.
+fn write_documents(release: &Release, documents: &Path) -> Result<()> {
     fs::create_dir_all(documents)?;
     let crates = linked::crates()?;
-    let bill = sbom::document(release, &crates)?;
-    for folder in [documents, out] {
-        fs::write(folder.join(sbom::file_name(release)), &bill)?;
-    }
+    fs::write(documents.join(sbom::file_name(release)), sbom::document(release, &crates)?)?;
     let licences = documents.join(licences::FILE);
     fs::write(&licences, licences::document(&crates)?)?;
     staging::gzip(&licences)

@@ -47,10 +47,6 @@ impl Suite {
         Ok(name.and_then(|name| Self::from_str(name, true).ok()).unwrap_or(Self::Forky))
     }
 
-    fn base(self) -> String {
-        format!("debian:{}-slim", self.name())
-    }
-
     pub fn image(self) -> String {
         compose::image(self.name())
     }
@@ -71,9 +67,8 @@ pub fn make(suite: Suite, mirror: &str) -> Result<()> {
 }
 
 pub fn build(suite: Suite, mirror: &str) -> Result<()> {
-    find_base(suite, mirror)?;
-    let mut build =
-        docker(&["build", "--tag", &suite.image(), "--build-arg", &format!("BASE={}", suite.base())]);
+    let base = base(suite, mirror)?;
+    let mut build = docker(&["build", "--tag", &suite.image(), "--build-arg", &format!("BASE={base}")]);
     build.arg(run::workspace().join("docker"));
     run::visibly(build)
 }
@@ -114,16 +109,16 @@ pub fn stage_file(from: &Path, to: &Path) -> Result<()> {
     copy().with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))
 }
 
-/// Provides the base image: this machine's, a registry's, or one that is made from Debian's packages under
-/// the public name.
-fn find_base(suite: Suite, mirror: &str) -> Result<()> {
-    let base = suite.base();
+/// Provides the image of a suite without anything else: this machine's, a registry's, or one that is made from Debian's
+/// packages under the public name. Returns its name.
+pub fn base(suite: Suite, mirror: &str) -> Result<String> {
+    let base = format!("debian:{}-slim", suite.name());
     let mut inspect = docker(&["image", "inspect", &base]);
     if inspect.stdout(Stdio::null()).stderr(Stdio::null()).status()?.success() {
-        return Ok(());
+        return Ok(base);
     }
     if docker(&["pull", &base]).stdin(Stdio::null()).status()?.success() {
-        return Ok(());
+        return Ok(base);
     }
     say(format!("{base} cannot be pulled: making it from the packages of {mirror}"));
     needed_packages::install_missing(&needed_packages::BASE_IMAGE)?;
@@ -135,7 +130,8 @@ fn find_base(suite: Suite, mirror: &str) -> Result<()> {
         run::visibly(import)
     });
     run::as_root("rm").arg("--force").arg(&tar).status()?;
-    made.with_context(|| format!("{base} is neither here nor in a registry, and could not be made"))
+    made.with_context(|| format!("{base} is neither here nor in a registry, and could not be made"))?;
+    Ok(base)
 }
 
 fn make_root(suite: Suite, mirror: &str, tar: &Path) -> Result<()> {

@@ -88,13 +88,25 @@ enum Task {
     /// Make the book of all pages (target/book/book), and check its links.
     Book,
     /// Make an image with Slurm, and a folder with our plugins and the mock, for docker/compose.yaml.
+    ///
+    /// With --parts: make images of our parts for sites, from the files of the packages.
     Image {
-        /// The Debian suite, which decides the release of Slurm.
+        /// The Debian suite. It decides the release of Slurm.
         #[arg(long, value_enum, default_value = "bookworm")]
         suite: image::Suite,
         /// The address of Debian's packages, from which a missing base image is made.
         #[arg(long, default_value = image::MIRROR)]
         mirror: String,
+        /// Make slurm-vipu-files (all files, to copy into other images), slurm-vipu-tools (svipu with the exporter)
+        /// and slurm-vipu-mock instead.
+        #[arg(long)]
+        parts: bool,
+        /// With --parts: the tag of the images.
+        #[arg(long, default_value = dist::VERSION, requires = "parts")]
+        tag: String,
+        /// With --parts: the registry in the images' names, as in registry.example.org/hpc.
+        #[arg(long, requires = "parts")]
+        registry: Option<String>,
     },
     /// Make the packages for sites: deb, rpm and tar.gz, for x86_64 and glibc 2.28 or newer.
     Dist {
@@ -222,8 +234,12 @@ fn run_task(task: Task) -> Result<ExitCode> {
             book::run()?;
             Ok(ExitCode::SUCCESS)
         }
-        Task::Image { suite, mirror } => {
+        Task::Image { suite, mirror, parts: false, .. } => {
             image::make(suite, &mirror)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Task::Image { suite, mirror, tag, registry, .. } => {
+            dist::make_images(suite, &mirror, &dist::Names { registry: registry.as_deref(), tag: &tag })?;
             Ok(ExitCode::SUCCESS)
         }
         Task::Layout { source, out } => {

@@ -47,7 +47,7 @@ pub const LOGIN: Package = Package {
     after_upgrade: None,
 };
 
-const NODE: Package = Package {
+pub const NODE: Package = Package {
     name: "slurm-vipu-node",
     summary: "Graphcore IPUs in Slurm: nodes that run jobs",
     description: "The GRES plugin, which checks the configuration of a node, and the program that fetches the IPUoF \
@@ -64,7 +64,7 @@ const NODE: Package = Package {
     after_upgrade: None,
 };
 
-const CONTROLLER: Package = Package {
+pub const CONTROLLER: Package = Package {
     name: "slurm-vipu-controller",
     summary: "Graphcore IPUs in Slurm: hosts of slurmctld",
     description: "The plugins that wait for IPUs, have partitions made on the V-IPU controller, and remove them.",
@@ -82,7 +82,7 @@ const CONTROLLER: Package = Package {
     after_upgrade: Some("Restart slurmctld: it still runs the earlier plugins."),
 };
 
-const TOOLS: Package = Package {
+pub const TOOLS: Package = Package {
     name: "slurm-vipu-tools",
     summary: "Graphcore IPUs in Slurm: svipu, and its exporter for Prometheus",
     description: "svipu shows Pods, partitions and waiting jobs, tells why a job waits, checks a site, and exports \
@@ -100,7 +100,7 @@ const TOOLS: Package = Package {
     after_upgrade: None,
 };
 
-const MOCK: Package = Package {
+pub const MOCK: Package = Package {
     name: "slurm-vipu-mock",
     summary: "V-IPU controller without IPUs, to try slurm-vipu",
     description: "mock-vipu-server answers as a V-IPU controller does. It is for tests, not for a site's jobs.",

@@ -1,0 +1,3 @@
+# All files of slurm-vipu. Nothing in it can run: other images copy files from it.
+FROM scratch
+COPY . /
