@@ -31,7 +31,7 @@ TaskPlugin=task/none
 MpiDefault=none
 ";
 
-/// Starts munge and slurmctld, whose configuration is in /etc/slurm.
+/// Starts munge, and makes the folders of the daemons.
 const START: &str = r#"
     head --bytes=1024 /dev/urandom > /etc/munge/munge.key
     chown munge /etc/munge/munge.key
@@ -44,8 +44,13 @@ const START: &str = r#"
         *) echo CgroupPlugin=disabled ;;
     esac > /etc/slurm/cgroup.conf
     setpriv --reuid=munge --regid=munge --clear-groups munged
-    setpriv --reuid=slurm --regid=slurm --clear-groups slurmctld
 "#;
+
+const SLURMCTLD: &str = "setpriv --reuid=slurm --regid=slurm --clear-groups slurmctld";
+
+/// Asks the exporter.
+const METRICS: &str =
+    r#"bash -c 'exec 3<> /dev/tcp/127.0.0.1/9877; printf "GET /metrics HTTP/1.0\r\n\r\n" >&3; cat <&3'"#;
 
 #[test]
 fn pkg_images_make_a_pod_with_dynamic_nodes_whose_jobs_have_ipus() -> Result<()> {
@@ -59,18 +64,22 @@ fn pkg_images_make_a_pod_with_dynamic_nodes_whose_jobs_have_ipus() -> Result<()>
     let _exporter = Host::of(&[&[&*beside, &slurm_user, &state, &image("tools")?], &serve[..]].concat())?;
 
     slurm.run(START)?;
+    slurm.run(SLURMCTLD)?;
     let gres = line(&values, "Gres: ")?;
     slurm.run(&format!("slurmd -Z --conf-server slurmctld --conf 'Features=ipu Gres={gres}'"))?;
     await_output(&slurm, "sinfo --noheader --format=%T", "idle")?;
     let variables = slurm.run("srun --ipus=4 env")?;
     ensure!(variables.contains("\nIPUOF_VIPU_API_HOST=vipu-controller.example.org\n"), "{variables}");
-    let metrics =
-        r#"bash -c 'exec 3<> /dev/tcp/127.0.0.1/9877; printf "GET /metrics HTTP/1.0\r\n\r\n" >&3; cat <&3'"#;
-    await_output(
-        &slurm,
-        metrics,
-        "vipu_creates_total{model=\"pod64\",controller=\"vipu-controller.example.org:8090\"} 1",
-    )?;
+
+    slurm.run("sbatch --ipus=8 --wrap='sleep 1000'")?;
+    await_output(&slurm, METRICS, &ipus("used", 8))?;
+    // As Kubernetes ends a pod. The next one has the same volume.
+    slurm.run("pkill --exact slurmctld")?;
+    await_output(&slurm, "pgrep --exact slurmctld || echo gone", "gone")?;
+    slurm.run(SLURMCTLD)?;
+    await_output(&slurm, "squeue --noheader --format=%T", "RUNNING")?;
+    slurm.run("scancel --user root")?;
+    await_output(&slurm, METRICS, &ipus("free", 64))?;
     Ok(())
 }
 
@@ -99,6 +108,13 @@ fn slurm(values: &str) -> Result<Host> {
         slurm.run(&format!("cat > /etc/slurm/{name} << 'END'\n{text}END\n"))?;
     }
     Ok(slurm)
+}
+
+/// A line of the exporter.
+fn ipus(used_as: &str, number: u32) -> String {
+    format!(
+        "vipu_ipus{{model=\"pod64\",controller=\"vipu-controller.example.org:8090\",use=\"{used_as}\"}} {number}\n"
+    )
 }
 
 fn image(part: &str) -> Result<String> {
