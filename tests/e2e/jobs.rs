@@ -105,6 +105,12 @@ pub(crate) fn update(cluster: &Cluster, job: JobId, what: &[&str]) -> Result<()>
     cluster.scontrol(&[&["update", &format!("JobId={job}")], what].concat()).map(drop)
 }
 
+/// Ends a job's time soon. Limits are in minutes, and the tests need shorter ones.
+pub(crate) fn time_is_up(cluster: &Cluster, job: JobId) -> Result<()> {
+    let soon = now()?.as_secs() + 1;
+    update(cluster, job, &[&format!("EndTime=uts{soon}")])
+}
+
 /// The time since 1970.
 pub(crate) fn now() -> Result<Duration> {
     Ok(SystemTime::now().duration_since(UNIX_EPOCH)?)

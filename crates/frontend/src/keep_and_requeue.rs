@@ -1,21 +1,60 @@
-//! Remedies for failed jobs: `--ipu-keep` and `--ipu-requeue-on`.
+//! Remedies for jobs that fail or end: `--ipu-keep` and `--ipu-requeue-on`.
+//!
+//! The pause before the next run is the job's begin time. Slurm counts the runs and saves both.
 //!
 //! Slurm takes a job's nodes after it has set the final state and exit code (`_job_complete`,
 //! `_job_timed_out` in job_mgr.c, 22.05), so job_fini sees both. A requeued job is PENDING by then, or not
 //! COMPLETING.
 
+use std::fmt;
 use std::time::Duration;
 
 use ledger::{Claim, Seconds};
 use tracing::{info, warn};
-use vipu_types::{AfterFailure, Asked, JobOption, JobRun, ModelName};
+use vipu_types::{AfterFailure, Asked, Grant, JobOption, JobRun, ModelName, RequeueOn};
 
 use crate::frontend::Frontend;
 use crate::models::FailureLimits;
 use crate::outside::{HostTask, Outside};
 use crate::slurm::{Job, JobMut, Locked, leader_of};
 
-/// The remedy for one failed job.
+/// The end of a run that nobody cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RunEnd {
+    Completed,
+    /// With this exit code.
+    Failed(u8),
+    /// In this state of Slurm, such as TIMEOUT.
+    Ended(&'static str),
+}
+
+impl RunEnd {
+    fn of(job: impl Job) -> Option<Self> {
+        let failed = || job.failed_with().map(Self::Failed);
+        let ended = || job.failure().map(Self::Ended);
+        job.has_completed().then_some(Self::Completed).or_else(failed).or_else(ended)
+    }
+
+    fn is_among(self, requeue_on: RequeueOn) -> bool {
+        match self {
+            Self::Completed => requeue_on == RequeueOn::Any,
+            Self::Failed(code) => requeue_on.includes_failure(Some(code)),
+            Self::Ended(_) => requeue_on.includes_failure(None),
+        }
+    }
+}
+
+impl fmt::Display for RunEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Completed => f.write_str("exit code 0"),
+            Self::Failed(code) => write!(f, "exit code {code}"),
+            Self::Ended(state) => f.write_str(state),
+        }
+    }
+}
+
+/// The remedy for one job.
 #[derive(Debug, PartialEq, Eq)]
 enum Remedy {
     Requeue,
@@ -24,18 +63,18 @@ enum Remedy {
 }
 
 impl FailureLimits {
-    fn remedy(self, asked: AfterFailure, code: Option<u8>, may_be_requeued: bool, restarts: u16) -> Remedy {
-        let is_meant = code.is_some_and(|code| asked.requeue_on.contains(code));
+    fn remedy(self, asked: AfterFailure, end: RunEnd, may_be_requeued: bool, restarts: u16) -> Remedy {
+        let is_meant = end.is_among(asked.requeue_on);
         match asked.keep.map(|keep| keep.min(self.keep)) {
             _ if is_meant && may_be_requeued && u32::from(restarts) < self.requeues => Remedy::Requeue,
-            Some(keep) if !keep.is_zero() => Remedy::Keep(keep),
+            Some(keep) if end != RunEnd::Completed && !keep.is_zero() => Remedy::Keep(keep),
             _ => Remedy::Nothing,
         }
     }
 
     /// Checks the request against the limits. The notice says that the job gets less than asked for.
     fn check(self, asked: AfterFailure, model: &ModelName) -> Result<Option<String>, String> {
-        if !asked.requeue_on.is_empty() && self.requeues == 0 {
+        if asked.requeue_on != RequeueOn::NEVER && self.requeues == 0 {
             return Err(format!(
                 "vipu: --ipu-requeue-on: jobs on {model} are not requeued for their exit codes here (MaxRequeues=0 in \
                  vipu.conf): leave it out"
@@ -71,48 +110,72 @@ pub(crate) fn at_end(
     claim: &Claim,
     was_launched: bool,
 ) -> Option<Seconds> {
-    if !(was_launched && job.is_completing() && job.has_failed()) {
-        return None;
-    }
+    let end = RunEnd::of(**job).filter(|_| was_launched && job.is_completing())?;
     let asked = asked(&job.options(JobOption::PREFIX));
     if asked == AfterFailure::NONE {
         return None;
     }
     let limits = frontend.models(|models| models.failure_limits(&claim.model));
-    let restarts = job.restart_count();
-    match limits.remedy(asked, job.failed_with(), job.may_be_requeued(), restarts) {
+    let (restarts, ended) = (job.restart_count(), end_of(**job, frontend.outside()));
+    let short_runs = short_runs(**job, ended, limits.pause.longest);
+    let begin = ended.later_by(limits.pause.after(short_runs.into()));
+    // Slurm would end a job that waits beyond its deadline.
+    let in_time = job.deadline().is_none_or(|deadline| begin.0 < deadline);
+    match limits.remedy(asked, end, in_time && job.may_be_requeued(), restarts) {
         Remedy::Nothing => None,
         Remedy::Requeue => {
-            let (code, times) = (job.failed_with().unwrap_or_default(), u32::from(restarts) + 1);
-            let most = limits.requeues;
+            job.set_environment(&pauses_from(job.id()), &(restarts - short_runs).to_string());
+            let (times, most) = (u32::from(restarts) + 1, limits.requeues);
+            let time = frontend.outside().local_time(begin);
             let text = format!(
-                "vipu: exit code {code}: requeued, {times} of at most {most} times (--ipu-requeue-on)"
+                "vipu: {end}: requeued, {times} of at most {most} times, next run from {time} (--ipu-requeue-on)"
             );
             info!("{}: {text}", claim.run);
-            job.add_system_comment(&text);
-            frontend.outside().ask_host(HostTask::Requeue(claim.run));
+            job.replace_in_system_comment(&text, says_requeued);
+            frontend.outside().ask_host(HostTask::Requeue(claim.run, begin));
             None
         }
         Remedy::Keep(keep) => {
-            let until = end_of(**job, frontend.outside()).0.saturating_add(keep.as_secs().cast_signed());
-            let (partition, time) = (&claim.partition, frontend.outside().local_time(Seconds(until)));
+            let until = ended.later_by(keep);
+            let (partition, time) = (&claim.partition, frontend.outside().local_time(until));
             let text = format!("vipu: partition {partition} is kept until {time} (--ipu-keep)");
             info!("{}: {text}", claim.run);
             job.add_system_comment(&text);
-            Some(Seconds(until))
+            Some(until)
         }
     }
 }
 
-/// Requeues the job of a failed run, unless it was requeued already.
-pub(crate) fn requeue(slurm: &mut impl Locked, run: JobRun) {
-    let seen = slurm.job(run.job);
-    let Some(job) = seen.filter(|job| job.restart_count() == run.restart && job.has_failed()) else { return };
+/// Whether this part of the job's comment tells of an earlier requeue.
+fn says_requeued(part: &str) -> bool {
+    part.starts_with("vipu: ") && part.contains(": requeued, ")
+}
+
+/// The variable with the number of requeues from which on the pauses grow. Slurm saves it with the job.
+fn pauses_from(job: u32) -> String {
+    format!("{}_PAUSES_FROM", Grant::variable(job))
+}
+
+/// The number of runs before this one that the pauses grow with. A run longer than `longest` begins anew.
+fn short_runs(job: impl Job, ended: Seconds, longest: Duration) -> u16 {
+    let is_long = ended.since(Seconds(job.start_time())) > longest;
+    let restarts = job.restart_count();
+    let from = || job.environment(&pauses_from(job.id())).and_then(|text| text.parse().ok()).unwrap_or(0);
+    if is_long { 0 } else { restarts.saturating_sub(from()) }
+}
+
+/// Requeues the job of a run that has ended, unless it was requeued already. It begins at `begin` at the
+/// earliest. Returns whether it is requeued.
+pub(crate) fn requeue(slurm: &mut impl Locked, run: JobRun, begin: Seconds) -> bool {
+    let seen = slurm.job(run.job).filter(|job| job.restart_count() == run.restart);
+    let Some(job) = seen.filter(|job| RunEnd::of(**job).is_some()) else { return false };
     let whole = leader_of(*job);
     drop(job);
-    if !slurm.requeue(whole, false) {
+    let is_back = slurm.requeue_until(whole, begin);
+    if !is_back {
         warn!("{run}: Slurm does not requeue it");
     }
+    is_back
 }
 
 /// The time at which a job ended. A later slurmctld that finds it COMPLETING computes the same time.
@@ -128,9 +191,15 @@ fn asked(options: &[String]) -> AfterFailure {
 
 #[cfg(test)]
 mod tests {
+    use vipu_types::RequeuePause;
+
     use super::*;
 
-    const HERE: FailureLimits = FailureLimits { keep: Duration::from_secs(600), requeues: 3 };
+    const HERE: FailureLimits = FailureLimits {
+        keep: Duration::from_secs(600),
+        requeues: 3,
+        pause: RequeuePause { first: Duration::from_secs(10), longest: Duration::from_secs(600) },
+    };
 
     fn asked(keep: Option<u64>, codes: &str) -> AfterFailure {
         let requeue_on = codes.parse().unwrap_or_default();
@@ -139,26 +208,39 @@ mod tests {
 
     #[test]
     fn user_requeue_comes_before_keep_up_to_max_requeues() {
-        let both = asked(Some(60), "42");
+        use RunEnd::{Completed, Ended, Failed};
+        let (both, any) = (asked(Some(60), "42"), asked(Some(60), "any"));
         let kept = Remedy::Keep(Duration::from_secs(60));
-        for (asked, code, may, restarts, remedy) in [
-            (both, Some(42), true, 0, Remedy::Requeue),
-            (both, Some(42), true, 2, Remedy::Requeue),
-            (both, Some(42), true, 3, Remedy::Keep(Duration::from_secs(60))),
-            (both, Some(42), false, 0, Remedy::Keep(Duration::from_secs(60))),
-            (both, Some(41), true, 0, Remedy::Keep(Duration::from_secs(60))),
-            (both, None, true, 0, kept),
-            (asked(None, "42"), Some(41), true, 0, Remedy::Nothing),
-            (asked(Some(7200), ""), Some(1), true, 0, Remedy::Keep(HERE.keep)),
+        for (asked, end, may, restarts, remedy) in [
+            (both, Failed(42), true, 0, Remedy::Requeue),
+            (both, Failed(42), true, 2, Remedy::Requeue),
+            (both, Failed(42), true, 3, Remedy::Keep(Duration::from_secs(60))),
+            (both, Failed(42), false, 0, Remedy::Keep(Duration::from_secs(60))),
+            (both, Failed(41), true, 0, Remedy::Keep(Duration::from_secs(60))),
+            (both, Ended("TIMEOUT"), true, 0, kept),
+            (both, Completed, true, 0, Remedy::Nothing),
+            (any, Failed(1), true, 2, Remedy::Requeue),
+            (any, Ended("TIMEOUT"), true, 0, Remedy::Requeue),
+            (any, Completed, true, 0, Remedy::Requeue),
+            (any, Completed, true, 3, Remedy::Nothing),
+            (any, Completed, false, 0, Remedy::Nothing),
+            (asked(None, "42"), Failed(41), true, 0, Remedy::Nothing),
+            (asked(Some(7200), ""), Failed(1), true, 0, Remedy::Keep(HERE.keep)),
         ] {
-            assert_eq!(
-                HERE.remedy(asked, code, may, restarts),
-                remedy,
-                "{asked:?} {code:?} {may} {restarts}"
-            );
+            assert_eq!(HERE.remedy(asked, end, may, restarts), remedy, "{asked:?} {end} {may} {restarts}");
         }
         // The site has switched both off since.
-        assert_eq!(FailureLimits::default().remedy(both, Some(42), true, 0), Remedy::Nothing);
+        assert_eq!(FailureLimits::default().remedy(both, Failed(42), true, 0), Remedy::Nothing);
+    }
+
+    #[test]
+    fn user_requeue_comment_is_told_from_others() {
+        for end in [RunEnd::Completed, RunEnd::Failed(42), RunEnd::Ended("TIMEOUT")] {
+            assert!(says_requeued(&format!("vipu: {end}: requeued, 1 of at most 3 times")), "{end}");
+        }
+        for other in ["TIMEOUT: requeued, by hand", "vipu: partition slurm_42: 16 IPUs on pod64"] {
+            assert!(!says_requeued(other), "{other}");
+        }
     }
 
     #[test]

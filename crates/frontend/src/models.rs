@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use ledger::{IdleRules, KeepIdleFor, ModelFacts, Placement, ReuseReset};
 use vipu_conf::{Accounting, AuditLevel, AuditTo, Mode, OnPartitionError, Settings, SizePolicy};
-use vipu_types::{ControllerName, Delivery, GresRequest, GresType, IpuCount, ModelName, PartitionId, PodId};
+use vipu_types::{
+    ControllerName, Delivery, GresRequest, GresType, IpuCount, ModelName, PartitionId, PodId, RequeuePause,
+};
 
 use crate::cabling::Cabling;
 use crate::request::{Resolved, size_below};
@@ -37,6 +39,8 @@ pub(crate) struct FailureLimits {
     pub(crate) keep: Duration,
     /// The number of requeues after which a failed job is not requeued any more (MaxRequeues).
     pub(crate) requeues: u32,
+    /// The pauses before further runs of a requeued job (RequeuePause).
+    pub(crate) pause: RequeuePause,
 }
 
 impl Model {
@@ -293,6 +297,7 @@ impl Models {
         settings.map_or(FailureLimits::default(), |own| FailureLimits {
             keep: own.max_keep,
             requeues: own.max_requeues,
+            pause: own.requeue_pause,
         })
     }
 

@@ -57,8 +57,8 @@ pub enum HostTask {
     },
     /// End this run if it is not launched by this time, the job's deadline.
     Deadline(Claim, Seconds),
-    /// Requeue the job of this run, which failed.
-    Requeue(JobRun),
+    /// Requeue the job of this run, which has ended. It begins at this time at the earliest.
+    Requeue(JobRun, Seconds),
     /// Take back what was entered into Slurm's records for its accounting.
     SettleAccounting,
     /// Look from time to time whether Slurm still counts the IPUs of this running job.

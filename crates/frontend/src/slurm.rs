@@ -18,6 +18,7 @@ pub trait Job: Copy {
     fn restart_count(self) -> u16;
     fn start_time(self) -> i64;
     fn end_time(self) -> i64;
+    fn begin_time(self) -> i64;
     fn deadline(self) -> Option<i64>;
     fn time_limit(self) -> i64;
     fn priority(self) -> u32;
@@ -55,7 +56,8 @@ pub trait Job: Copy {
     fn is_configuring(self) -> bool;
     fn is_completing(self) -> bool;
     fn has_ended(self) -> bool;
-    fn has_failed(self) -> bool;
+    fn has_completed(self) -> bool;
+    fn failure(self) -> Option<&'static str>;
     fn has_lost_node(self) -> bool;
     fn may_be_requeued(self) -> bool;
     fn waits_in_line(self) -> bool;
@@ -241,6 +243,7 @@ pub trait Locked {
     fn open_launch_gate(&mut self, job: u32);
     fn open_launch_gate_of_launched(&mut self, job: u32, at: Seconds);
     fn requeue(&mut self, job: u32, held: bool) -> bool;
+    fn requeue_until(&mut self, job: u32, begin: Seconds) -> bool;
     fn send_back(&mut self, job: u32, held: bool) -> bool;
     fn end_failed(&mut self, job: u32);
     fn tell_user(&mut self, job: u32, line: &str);

@@ -205,18 +205,28 @@ impl<'lock> JobRef<'lock> {
         self.base_state() > facts::JOB_SUSPENDED
     }
 
-    /// Whether the job ended otherwise than by itself with exit code 0, by its user, or to make room for
-    /// another.
-    pub fn has_failed(self) -> bool {
+    /// Whether the job ended by itself with exit code 0.
+    pub fn has_completed(self) -> bool {
+        self.base_state() == facts::JOB_COMPLETE
+    }
+
+    /// The state of a job that ended otherwise than by itself with exit code 0, by its user, or to make room
+    /// for another, as squeue names it.
+    pub fn failure(self) -> Option<&'static str> {
         let failures = [
-            facts::JOB_FAILED,
-            facts::JOB_TIMEOUT,
-            facts::JOB_NODE_FAIL,
-            facts::JOB_BOOT_FAIL,
-            facts::JOB_DEADLINE,
-            facts::JOB_OOM,
+            (facts::JOB_FAILED, "FAILED"),
+            (facts::JOB_TIMEOUT, "TIMEOUT"),
+            (facts::JOB_NODE_FAIL, "NODE_FAIL"),
+            (facts::JOB_BOOT_FAIL, "BOOT_FAIL"),
+            (facts::JOB_DEADLINE, "DEADLINE"),
+            (facts::JOB_OOM, "OUT_OF_MEMORY"),
         ];
-        failures.contains(&self.base_state())
+        failures.into_iter().find(|(state, _)| *state == self.base_state()).map(|(_, name)| name)
+    }
+
+    /// The time before which the job must not start (`begin_time`), in seconds since the Unix epoch.
+    pub fn begin_time(self) -> i64 {
+        self.details().map_or(0, |details| details.read(self.layout().job_details.begin_time))
     }
 
     /// Whether a node of the job has failed, is drained or does not answer. Processes of the job may still run

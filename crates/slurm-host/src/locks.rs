@@ -142,6 +142,18 @@ impl<'thread> Locked<'thread> {
         unsafe { requeue.call(job, record.record().address(), flags) }
     }
 
+    /// Puts a batch job, or all of a heterogeneous job that is given by its leader, back into the queue. It
+    /// begins at `begin` at the earliest, in seconds since the Unix epoch. Returns false if it cannot be requeued.
+    pub fn requeue_until(&mut self, job: u32, begin: i64) -> bool {
+        let is_back = self.requeue(job, false);
+        for id in self.components(job, |_| is_back) {
+            if let Some(mut job) = self.job(id) {
+                job.begin_at(begin);
+            }
+        }
+        is_back
+    }
+
     /// Puts a batch job whose run was never launched back into the queue, held or not. `--no-requeue` and
     /// `JobRequeue=0` do not count, because they apply to jobs that have run. A heterogeneous job is given by
     /// its leader.

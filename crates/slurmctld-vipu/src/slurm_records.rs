@@ -71,6 +71,7 @@ impl Job for SlurmJob<'_> {
         restart_count() -> u16;
         start_time() -> i64;
         end_time() -> i64;
+        begin_time() -> i64;
         deadline() -> Option<i64>;
         time_limit() -> i64;
         priority() -> u32;
@@ -108,7 +109,8 @@ impl Job for SlurmJob<'_> {
         is_configuring() -> bool;
         is_completing() -> bool;
         has_ended() -> bool;
-        has_failed() -> bool;
+        has_completed() -> bool;
+        failure() -> Option<&'static str>;
         has_lost_node() -> bool;
         may_be_requeued() -> bool;
         waits_in_line() -> bool;
@@ -293,6 +295,10 @@ impl slurm::Locked for SlurmLocked<'_> {
 
     fn open_launch_gate_of_launched(&mut self, job: u32, at: Seconds) {
         self.0.open_launch_gate_of_launched(job, at.0);
+    }
+
+    fn requeue_until(&mut self, job: u32, begin: Seconds) -> bool {
+        self.0.requeue_until(job, begin.0)
     }
 
     of_slurm_host! { &mut Self, 0:

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use vipu_types::{ControllerName, Delivery, IpuCount, PartitionId, Pool, WeeklyTimes};
+use vipu_types::{ControllerName, Delivery, IpuCount, PartitionId, Pool, RequeuePause, WeeklyTimes};
 
 use crate::choice::{
     Accounting, AuditLevel, AuditTo, KeepIdleFor, Layer, Mode, OnPartitionError, Placement, Prepare,
@@ -15,8 +15,8 @@ use crate::problem::Problem;
 use crate::settings::Given;
 use crate::value::{
     AdminSocket, admin_socket, agents, amount, amount_or_none, boolean, controllers, delivery,
-    ipus_by_partition, ipus_by_qos, keep_idle, metadata, name, path, placement, port, prefix, seconds,
-    seconds_or_none, size,
+    ipus_by_partition, ipus_by_qos, keep_idle, metadata, name, path, placement, port, prefix, requeue_pause,
+    seconds, seconds_or_none, size,
 };
 
 /// The meaning of a key that the file does not give.
@@ -232,6 +232,8 @@ keys! { given;
         "when the controller resets an idle partition: between all jobs, or only before a job of another user";
     MaxRequeues, max_requeues: u32 = Value("3"), "times", amount_or_none,
         "number of requeues after which `--ipu-requeue-on` no longer requeues a job; 0 disables the option";
+    RequeuePause, requeue_pause: RequeuePause = Value("10-600"), "seconds", requeue_pause,
+        "pause before the next run of a job that `--ipu-requeue-on` requeues: the first one, doubled for each run up to the longest one; a run that took longer than the longest pause is followed by the first one again";
     Accounting, accounting: Accounting = Value("gres"), Accounting::UNIT, Accounting::read,
         "as what Slurm counts a job's IPUs: as the GRES, as a licence of Licenses in slurm.conf, as both, or not at all";
     AccountingSteps, accounting_steps: bool = Value("0"), "yes or no", boolean,

@@ -5,7 +5,9 @@ use std::net::Ipv6Addr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use vipu_types::{BadDelivery, ControllerName, Delivery, IpuCount, NotASize, PartitionId};
+use vipu_types::{
+    BadDelivery, BadRequeuePause, ControllerName, Delivery, IpuCount, NotASize, PartitionId, RequeuePause,
+};
 
 use crate::choice::Placement;
 
@@ -134,6 +136,10 @@ pub(crate) fn seconds(text: &str) -> Value<Duration> {
 pub(crate) fn seconds_or_none(text: &str) -> Value<Duration> {
     let number = number(text, 0, MAX_SECONDS);
     number.map(Duration::from_secs).ok_or_else(|| format!("not a time (0-{MAX_SECONDS} seconds)"))
+}
+
+pub(crate) fn requeue_pause(text: &str) -> Value<RequeuePause> {
+    text.parse().map_err(|why: BadRequeuePause| why.to_string())
 }
 
 /// The time for which a partition stays idle. With Delivery=node, each node believes only ids of the job itself,

@@ -1,4 +1,4 @@
-//! Remedies that a user asks for in case a job fails.
+//! Remedies that a user asks for in case a job fails or ends.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -8,8 +8,17 @@ use std::time::Duration;
 pub struct AfterFailure {
     /// The time for which the partition stays. `None` removes it at once.
     pub keep: Option<Duration>,
-    /// The exit codes after which the job goes back into the queue.
-    pub requeue_on: ExitCodes,
+    /// The ends of a run after which the job goes back into the queue.
+    pub requeue_on: RequeueOn,
+}
+
+/// The ends of a run after which its job goes back into the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequeueOn {
+    /// A failure with one of these exit codes.
+    Codes(ExitCodes),
+    /// Success, and every failure.
+    Any,
 }
 
 /// Some of the exit codes 1 to 255.
@@ -23,17 +32,40 @@ pub struct BadExitCodes;
 
 impl AfterFailure {
     /// No remedy besides those of the site.
-    pub const NONE: Self = Self { keep: None, requeue_on: ExitCodes::NONE };
+    pub const NONE: Self = Self { keep: None, requeue_on: RequeueOn::NEVER };
+}
+
+impl RequeueOn {
+    /// No end.
+    pub const NEVER: Self = Self::Codes(ExitCodes::NONE);
+
+    /// Whether a failure is among these ends. `code` is its exit code, if it has one.
+    pub fn includes_failure(self, code: Option<u8>) -> bool {
+        match self {
+            Self::Codes(codes) => code.is_some_and(|code| codes.contains(code)),
+            Self::Any => true,
+        }
+    }
+}
+
+impl Default for RequeueOn {
+    fn default() -> Self {
+        Self::NEVER
+    }
+}
+
+impl FromStr for RequeueOn {
+    type Err = BadExitCodes;
+
+    /// `any`, or exit codes.
+    fn from_str(text: &str) -> Result<Self, BadExitCodes> {
+        if text == "any" { Ok(Self::Any) } else { text.parse().map(Self::Codes) }
+    }
 }
 
 impl ExitCodes {
     /// No code.
     pub const NONE: Self = Self([0; 4]);
-
-    /// Whether the set is empty.
-    pub fn is_empty(self) -> bool {
-        self == Self::NONE
-    }
 
     /// Whether the set contains this code.
     pub const fn contains(self, code: u8) -> bool {
@@ -96,6 +128,19 @@ mod tests {
         assert_eq!(found, wanted);
         for bad in ["", ",", "0", "256", "1-", "-1", "5-3", "1,,2", "1 ", "+1", "a", "0-3", "1-2-3"] {
             assert_eq!(bad.parse::<ExitCodes>(), Err(BadExitCodes), "{bad}");
+        }
+    }
+
+    #[test]
+    fn user_requeue_on_any_includes_failures_without_an_exit_code() {
+        let [any, codes] = ["any", "1-255"].map(|text| text.parse::<RequeueOn>().unwrap());
+        assert_eq!(
+            [any, codes, RequeueOn::NEVER].map(|on| on.includes_failure(Some(42))),
+            [true, true, false]
+        );
+        assert_eq!([any, codes].map(|on| on.includes_failure(None)), [true, false]);
+        for bad in ["all", "Any", "any,1", "42,any"] {
+            assert_eq!(bad.parse::<RequeueOn>(), Err(BadExitCodes), "{bad}");
         }
     }
 

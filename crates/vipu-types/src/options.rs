@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::after_failure::{self, AfterFailure};
+use crate::after_failure::{self, AfterFailure, RequeueOn};
 use crate::shape::Choice;
 use crate::shown::shown;
 use crate::{GatewayRouting, GresRequest, GresType, LinkRouting, ModelName, Shape, Sync};
@@ -64,9 +64,9 @@ job_options! {
         "between IPU-Link domains: ring or swring (default: the controller's)";
     Keep = "ipu-keep", "time", None,
         "keep the partition of a job that failed for so long: minutes, or 90s, 10m, 1h (default: not at all)";
-    RequeueOn = "ipu-requeue-on", "codes", None,
-        "put a batch job that fails with one of these exit codes back into the queue, as in 42,128-255 \
-         (default: none)";
+    RequeueOn = "ipu-requeue-on", "codes|any", None,
+        "put a batch job that fails with one of these exit codes back into the queue, as in 42,128-255; any: \
+         whenever it ends by itself, also with exit code 0 (default: none)";
 }
 
 /// The values of a job's options.
@@ -175,7 +175,7 @@ impl Asked {
                 self.after_failure.keep = Some(keep);
             }
             JobOption::RequeueOn => {
-                let wanted = "a list of exit codes from 1 to 255, such as 42,128-255,";
+                let wanted = "a list of exit codes from 1 to 255, such as 42,128-255, or any,";
                 self.after_failure.requeue_on = value.parse().map_err(|_| bad(option, value, wanted))?;
             }
         }
@@ -241,7 +241,7 @@ impl Asked {
     fn first_of_policy(&self) -> Option<JobOption> {
         let AfterFailure { keep, requeue_on } = self.after_failure;
         let keep = keep.map(|_| JobOption::Keep);
-        keep.or_else(|| (!requeue_on.is_empty()).then_some(JobOption::RequeueOn))
+        keep.or_else(|| (requeue_on != RequeueOn::NEVER).then_some(JobOption::RequeueOn))
     }
 }
 

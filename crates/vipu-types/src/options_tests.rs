@@ -73,7 +73,7 @@ fn a_value_that_means_nothing_is_told_in_one_line() {
         (
             JobOption::RequeueOn,
             "0",
-            "--ipu-requeue-on=0: a list of exit codes from 1 to 255, such as 42,128-255, is needed",
+            "--ipu-requeue-on=0: a list of exit codes from 1 to 255, such as 42,128-255, or any, is needed",
         ),
     ] {
         assert_eq!(Asked::default().set(option, value).unwrap_err().to_string(), line);

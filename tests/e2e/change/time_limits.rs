@@ -3,16 +3,10 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use testbed::{Cluster, JobId, main_job, wait_until};
+use testbed::{main_job, wait_until};
 
 use crate::LIMIT;
-use crate::jobs::{brisk, ended, gone, now, runs, there_are, update};
-
-/// Ends a job's time soon. Limits are in minutes, and the tests need shorter ones.
-fn time_is_up(cluster: &Cluster, job: JobId) -> Result<()> {
-    let soon = now()?.as_secs() + 1;
-    update(cluster, job, &[&format!("EndTime=uts{soon}")])
-}
+use crate::jobs::{brisk, ended, gone, now, runs, there_are, time_is_up};
 
 /// The duration of a create. It is longer than each of [`SHORT_TIMEOUTS`], and than the half minute between
 /// Slurm's looks at time limits.

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use testbed::{Cluster, JobId, main_job};
+use testbed::{Cluster, JobId, main_job, wait_until};
 
-use crate::jobs::{begin_again, cancel, ended, now, running, waits, waits_again};
+use crate::jobs::{
+    begin_again, cancel, ended, now, restart_slurmctld, running, time_is_up, waits, waits_again,
+};
 use crate::{LIMIT, quick};
 
 /// Submits a batch job of 16 IPUs that fails.
@@ -105,6 +107,65 @@ fn user_requeue_on_chosen_exit_codes() -> Result<()> {
             ensure!(ended.state == "FAILED" && ended.restarts == 0, "{options:?}: {ended:?}");
         }
         Ok(())
+    })
+}
+
+/// The pause of a requeued job in seconds, as scontrol shows it.
+fn pause(cluster: &Cluster, job: JobId) -> Result<u64> {
+    let record = cluster.job_record(job)?;
+    let time = |key: &str| -> Result<u64> { Ok(record.get(key)?.parse()?) };
+    Ok(time("EligibleTime")?.saturating_sub(time("SubmitTime")?))
+}
+
+#[test]
+fn user_requeue_on_any_end_with_growing_pauses() -> Result<()> {
+    quick().vipu_conf("MaxRequeues=3").vipu_conf("RequeuePause=60-600").run(|cluster| {
+        let script = "case $SLURM_RESTART_COUNT in '') exit 3;; 1) kill -9 $$;; esac";
+        let job = cluster.sbatch(script, &["--ipus=16", "--ipu-requeue-on=any", "--requeue"])?;
+        let mut pauses = Vec::new();
+        for (times, end) in (1..).zip(["exit code 3", "exit code 137", "exit code 0"]) {
+            let told = waits_again(cluster, job, times)?.system_comment;
+            let wanted = format!("vipu: {end}: requeued, {times} of at most 3 times, next run from 2");
+            ensure!(told.contains(&wanted) && told.matches("requeued").count() == 1, "{told}");
+            pauses.push(pause(cluster, job)?);
+            if times == 2 {
+                cluster.await_saved()?;
+                restart_slurmctld(cluster)?;
+            }
+            begin_again(cluster, job)?;
+        }
+        // A pause begins with the end of its run, and Slurm submits the job anew a little later.
+        let grows =
+            pauses.iter().zip([60, 120, 240]).all(|(pause, whole)| (whole / 2 + 1..=whole).contains(pause));
+        ensure!(grows, "{pauses:?}");
+        let ended = ended(cluster, job, "COMPLETED")?;
+        ensure!(ended.restarts == 3, "{ended:?}");
+        for partition in ["", "r1", "r2", "r3"].map(|run| format!("slurm_{job}{run}")) {
+            cluster.mock().await_removed(&partition, LIMIT)?;
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn user_requeue_on_any_ends_by_scancel() -> Result<()> {
+    // Slurm's own pause of two minutes is longer than this test waits.
+    quick().vipu_conf("RequeuePause=3").run(|cluster| {
+        let options = ["--ipus=4", "--ipu-requeue-on=any", "--requeue", "--time=1-0"];
+        let job = cluster.sbatch("echo ready\nexec sleep 600", &options)?;
+        wait_until("the script to run", LIMIT, || Ok(cluster.job_output(job).contains("ready")))?;
+        cluster.command("scancel").args(&["--batch", "--signal=TERM", &job.to_string()]).success()?;
+        cluster.await_job(job, "to run again", LIMIT, |job| job.state == "RUNNING" && job.restarts == 1)?;
+        cancel(cluster, job)?;
+        let ended_job = ended(cluster, job, "CANCELLED")?;
+        ensure!(ended_job.restarts == 1, "{ended_job:?}");
+
+        let job = running(cluster, 4, &options[1..])?;
+        time_is_up(cluster, job)?;
+        let again = cluster.await_job(job, "to be requeued", LIMIT, |job| job.restarts == 1)?;
+        ensure!(again.system_comment.contains("vipu: TIMEOUT: requeued, 1 of at most 3 times"), "{again:?}");
+        cancel(cluster, job)?;
+        ended(cluster, job, "CANCELLED").map(drop)
     })
 }
 

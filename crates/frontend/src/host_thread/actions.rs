@@ -1,6 +1,6 @@
 //! The ledger's actions that are carried out under Slurm's locks.
 
-use ledger::{Claim, Event, HostAction};
+use ledger::{Claim, Event, HostAction, Seconds};
 use tracing::{info, warn};
 use vipu_conf::OnPartitionError;
 
@@ -19,7 +19,8 @@ pub(super) struct Afterwards {
     pub(super) completed: Vec<u32>,
     pub(super) suspended: Vec<Claim>,
     pub(super) kick: bool,
-    pub(super) begins_soon: bool,
+    /// The times at which requeued jobs may begin again.
+    pub(super) begins: Vec<Seconds>,
 }
 
 /// Carries out an action. If that panics, the job still ends, so that it does not wait for ever.
@@ -67,10 +68,7 @@ fn end_run(frontend: &Frontend, slurm: &mut impl Locked, action: HostAction, aft
             fail_run(frontend, slurm, claim, INTERNAL, true);
             // The ledger counts the gate as opened, and sends no other action for it.
             slurm.open_launch_gate(job);
-            if let Some(mut job) = slurm.job(job).filter(|job| job.is_pending()) {
-                job.begin_soon(BEGIN_SOON);
-                afterwards.begins_soon = true;
-            }
+            begin_soon(slurm.job(job), afterwards);
         }
         HostAction::FailRun(claim, _) | HostAction::SendBack(claim, _)
             if starting(slurm, claim.run).is_some() =>
@@ -110,16 +108,25 @@ fn act(frontend: &Frontend, slurm: &mut impl Locked, action: HostAction, afterwa
             }
             if launch_raised {
                 slurm.open_launch_gate(claim.run.job);
-                if let Some(mut job) = slurm.job(claim.run.job).filter(|job| job.is_pending()) {
-                    job.begin_soon(BEGIN_SOON);
-                    afterwards.begins_soon = true;
-                }
             }
+            // A begin time after the run's start is a pause (keep_and_requeue). If it were over by now, Slurm would
+            // wait two minutes.
+            let requeued =
+                slurm.job(claim.run.job).filter(|job| launch_raised || job.begin_time() > job.start_time());
+            begin_soon(requeued, afterwards);
             afterwards.completed.push(claim.run.job);
         }
         HostAction::KickScheduler => afterwards.kick = true,
         // Both actions are in lists of periodic looks already: see `HostThread::sort`.
         HostAction::AwaitNodes(_) | HostAction::EndKeep(..) => {}
+    }
+}
+
+/// Lets a requeued job begin soon, or when its pause is over.
+fn begin_soon(job: Option<impl JobMut>, afterwards: &mut Afterwards) {
+    if let Some(mut job) = job.filter(|job| job.is_pending()) {
+        job.begin_soon(BEGIN_SOON);
+        afterwards.begins.push(Seconds(job.begin_time()));
     }
 }
 

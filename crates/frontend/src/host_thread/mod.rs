@@ -39,7 +39,8 @@ use crate::{accounting, callbacks, keep_and_requeue, show_partition};
 /// The time between two looks at a suspended job that has its partition.
 const SUSPENDED_POLL: Duration = Duration::from_millis(250);
 
-/// The delay until a job may begin again that was sent back before its launch.
+/// The shortest delay until a job begins again. A node refuses a job in the second in which it heard of the end
+/// of the earlier run.
 const BEGIN_SOON: Duration = Duration::from_secs(2);
 
 /// The delay of the scheduler's wake-up after the time at which a job may begin. Slurm's clock has whole
@@ -57,8 +58,8 @@ pub struct HostThread {
     /// Partitions of failed jobs that stay, each with the end of its stay.
     kept: WatchList<(Claim, Seconds)>,
     deadlines: Deadlines,
-    /// Times to wake Slurm's scheduler, for jobs that were sent back a moment ago and may begin again.
-    /// Nothing else wakes it: the jobs would wait for backfill or the next pass.
+    /// Times to wake Slurm's scheduler, for jobs that were requeued and may begin again then. Nothing else wakes
+    /// it: the jobs would wait for backfill or the next pass.
     wakes: WatchList<()>,
     /// Running jobs whose IPUs Slurm has counted.
     counted: WatchList<Claim>,
@@ -137,8 +138,9 @@ impl HostThread {
         for job in afterwards.completed {
             slurm.open_completion_gate(job);
         }
-        if afterwards.begins_soon {
-            self.wakes.watch(after(now, BEGIN_SOON + WAKE_MARGIN), ());
+        for begin in afterwards.begins {
+            let delay = begin.since(frontend.outside().unix_time());
+            self.wakes.watch(after(now, delay + WAKE_MARGIN), ());
         }
         if afterwards.kick {
             slurm.kick_scheduler();
@@ -173,7 +175,7 @@ impl HostThread {
                 self.looks_at_reservations |= and_all_pending;
             }
             HostTask::SettleAccounting => due.settles = true,
-            HostTask::Requeue(run) => due.requeues.push(run),
+            HostTask::Requeue(run, begin) => due.requeues.push((run, begin)),
             HostTask::End { job, ending } => due.ends.push((job, ending)),
         }
     }
@@ -209,7 +211,7 @@ struct Due {
     lines: Vec<(JobRun, String, bool)>,
     actions: Vec<HostAction>,
     ends: Vec<(u32, Option<Ending>)>,
-    requeues: Vec<JobRun>,
+    requeues: Vec<(JobRun, Seconds)>,
     /// The reason for each job. The last one counts.
     reasons: HashMap<u32, String>,
 }
@@ -243,8 +245,12 @@ impl Due {
         for (job, ending) in self.ends {
             guard(&|| format!("end of job {job}"), (), || end_late(frontend, slurm, job, ending));
         }
-        for run in self.requeues {
-            guard(&|| format!("requeue of {run}"), (), || keep_and_requeue::requeue(slurm, run));
+        for (run, begin) in self.requeues {
+            // The completion gate may be opened already.
+            let begin = begin.max(frontend.outside().unix_time().later_by(BEGIN_SOON));
+            let requeue = || keep_and_requeue::requeue(slurm, run, begin);
+            let is_back = guard(&|| format!("requeue of {run}"), false, requeue);
+            afterwards.begins.extend(is_back.then_some(begin));
         }
         let show = |(job, text): (u32, String)| {
             let shown = guard(&|| format!("reason of job {job}"), false, || show_reason(slurm, job, &text));

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use driver::ModelSettings;
 use frontend::{Model, Models};
-use ledger::Placement;
+use ledger::{Placement, Seconds};
 use rand::RngExt;
 use rand::rngs::StdRng;
 use tokio::sync::mpsc::UnboundedSender;
@@ -196,7 +196,17 @@ impl Cluster {
 
     /// The time on Slurm's clock, in seconds.
     pub fn seconds(&self) -> i64 {
-        EPOCH + i64::try_from(self.began.elapsed().as_secs()).unwrap()
+        self.seconds_at(Instant::now())
+    }
+
+    /// This time in whole seconds of that clock.
+    pub fn seconds_at(&self, time: Instant) -> i64 {
+        EPOCH + i64::try_from(time.duration_since(self.began).as_secs()).unwrap()
+    }
+
+    /// This time of that clock.
+    pub fn instant_at(&self, time: Seconds) -> Instant {
+        self.began + Duration::from_secs((time.0 - EPOCH).try_into().unwrap_or_default())
     }
 
     pub fn note(&self, line: impl Display) {

@@ -53,8 +53,8 @@ pub struct Job {
     pub environment: BTreeMap<String, String>,
     /// The text that squeue shows as the reason.
     pub reason: Option<String>,
-    /// Whether it failed by itself, once it has ended.
-    pub has_failed: bool,
+    /// Its exit code, once it has ended by itself.
+    pub exit_code: Option<u8>,
     /// The number of times that each gate is raised.
     pub launch_gates: u32,
     pub completion_gates: u32,
@@ -69,12 +69,17 @@ impl Job {
     }
 
     /// Its options, as Slurm keeps them. If they fail, some jobs have their partition kept, and some are
-    /// requeued.
+    /// requeued. Some are requeued whenever they end.
     pub fn options(&self) -> Vec<String> {
         let option = |option: JobOption, value: String| format!("{}={value}", option.variable());
         let keep =
             self.id.is_multiple_of(4).then(|| option(JobOption::Keep, format!("{}s", 1 + self.id % 15)));
-        let requeue = self.id.is_multiple_of(10).then(|| option(JobOption::RequeueOn, "1".to_owned()));
+        let requeue_on = match self.id % 10 {
+            0 => Some("1"),
+            5 | 6 => Some("any"),
+            _ => None,
+        };
+        let requeue = requeue_on.map(|ends| option(JobOption::RequeueOn, ends.to_owned()));
         keep.into_iter().chain(requeue).collect()
     }
 
@@ -151,7 +156,7 @@ impl Slurm {
             nodes_done: now,
             environment: BTreeMap::new(),
             reason: None,
-            has_failed: false,
+            exit_code: None,
             launch_gates: 0,
             completion_gates: 0,
             is_entered: false,

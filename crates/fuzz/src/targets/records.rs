@@ -64,7 +64,7 @@ impl slurm::Job for View<'_> {
     answers! { Self:
         number -> u16: restart_count priority_tier;
         number -> u32: user priority het_job het_offset tasks_left;
-        number -> i64: start_time end_time;
+        number -> i64: start_time end_time begin_time;
         number -> usize: slurm_partition_address;
         some -> Option<u8>: failed_with;
         some -> Option<i64>: deadline;
@@ -72,7 +72,7 @@ impl slurm::Job for View<'_> {
         some -> Option<String>: account licenses;
         is -> bool: is_in_reservation nodes_done is_batch is_awaited is_backfill_test is_tried_by_backfill;
         is -> bool: is_test_of_now is_unsplit_array is_at_array_limit is_being_preempted is_pending is_running is_suspended;
-        is -> bool: is_configuring is_completing has_ended has_failed has_lost_node may_be_requeued;
+        is -> bool: is_configuring is_completing has_ended has_completed has_lost_node may_be_requeued;
         is -> bool: waits_in_line takes_whole_nodes gets_all_gres ipus_are_counted has_lost_count;
     }
 
@@ -98,6 +98,10 @@ impl slurm::Job for View<'_> {
 
     fn options(self, beginning: &str) -> Vec<String> {
         self.0.borrow().options(beginning)
+    }
+
+    fn failure(self) -> Option<&'static str> {
+        self.0.borrow().is("has_failed").then_some("FAILED")
     }
 
     fn has_counted(self, _: &GresType, size: IpuCount) -> bool {

@@ -44,18 +44,23 @@ impl<'lock> JobMut<'lock> {
         Self(job)
     }
 
-    /// Lets a job that is being requeued start again after `delay`, at least one second, if this run was never
-    /// launched. To be called right before the completion gate is opened.
+    /// Lets a job that is being requeued start again after `delay`, at least two seconds, or at its begin time
+    /// if that is later. To be called right before the completion gate is opened.
     ///
     /// Slurm keeps a requeued job waiting for two minutes, until no node knows credentials of the earlier run
-    /// any more, unless the job's begin time lies ahead. No node has credentials of a run that was never
-    /// launched.
+    /// any more, unless the job's begin time lies ahead. A node refuses a credential only if it is not newer
+    /// than the end of the earlier run, in whole seconds (`slurm_cred_revoked`, 22.05 to 26.05).
     pub fn begin_soon(&mut self, delay: Duration) {
-        let Some(details) = self.details() else { return };
-        let field = self.layout().job_details.begin_time;
         // SAFETY: time has no preconditions.
         let soon = unsafe { libc::time(std::ptr::null_mut()) } + delay.as_secs().cast_signed();
-        details.write(field, details.read(field).max(soon));
+        self.begin_at(self.begin_time().max(soon));
+    }
+
+    /// Sets the time before which the job must not start (`begin_time`), in seconds since the Unix epoch.
+    pub(crate) fn begin_at(&mut self, time: i64) {
+        if let Some(details) = self.details() {
+            details.write(self.layout().job_details.begin_time, time);
+        }
     }
 
     /// Sets whether Slurm may requeue the job.

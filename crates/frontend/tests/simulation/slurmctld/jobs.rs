@@ -152,7 +152,6 @@ impl Slurmctld {
             Some((true, State::Completing(Next::Over))) => {
                 self.with_job(id, |job| {
                     job.restart += 1;
-                    job.begin = Instant::now() + AFTER_REQUEUE;
                     job.enter(State::Completing(next));
                 });
                 true
@@ -180,7 +179,7 @@ impl Slurmctld {
         self.at(ends, move |this| {
             let fails = this.with_job(run.job, |job| {
                 (job.run() == run && job.state == State::Running).then(|| {
-                    job.has_failed = job.fails();
+                    job.exit_code = Some(job.fails().into());
                 })
             });
             if fails.flatten().is_some() {
@@ -208,7 +207,6 @@ impl Slurmctld {
             let run = job.run();
             job.nodes_done = Instant::now() + if was_launched { nodes } else { Duration::ZERO };
             job.restart += u16::from(next != Next::Over);
-            job.begin = Instant::now() + AFTER_REQUEUE;
             job.enter(State::Completing(next));
             Some(run)
         });
@@ -250,7 +248,10 @@ impl Slurmctld {
             match job.state {
                 State::Completing(Next::Over) => drop(slurm.jobs.remove(&run.job)),
                 State::Completing(next) => {
-                    (job.start, job.has_failed) = (0, false);
+                    (job.start, job.exit_code) = (0, None);
+                    if job.begin <= Instant::now() {
+                        job.begin = Instant::now() + AFTER_REQUEUE;
+                    }
                     job.enter(if next == Next::Held { State::Held } else { State::Pending });
                     drop(slurm);
                     if next == Next::Held {

@@ -97,6 +97,10 @@ impl slurm::Job for JobView<'_> {
         self.id
     }
 
+    fn begin_time(self) -> i64 {
+        self.cluster.seconds_at(self.see(|job| job.begin))
+    }
+
     fn options(self, _: &str) -> Vec<String> {
         self.see(Job::options)
     }
@@ -110,7 +114,7 @@ impl slurm::Job for JobView<'_> {
     }
 
     fn failed_with(self) -> Option<u8> {
-        self.has_failed().then_some(1)
+        self.failure().map(|_| 1)
     }
 
     /// Backfill tries some jobs. Their partitions are made once they have nodes.
@@ -118,8 +122,12 @@ impl slurm::Job for JobView<'_> {
         self.cluster.chance(0.2)
     }
 
-    fn has_failed(self) -> bool {
-        self.has_ended() && self.see(|job| job.has_failed)
+    fn failure(self) -> Option<&'static str> {
+        (self.has_ended() && self.see(|job| job.exit_code == Some(1))).then_some("FAILED")
+    }
+
+    fn has_completed(self) -> bool {
+        self.has_ended() && self.see(|job| job.exit_code == Some(0))
     }
 
     fn may_be_requeued(self) -> bool {
@@ -169,7 +177,7 @@ impl slurm::JobMut for JobChange<'_> {
     fn configure_again(&mut self) {}
 
     fn begin_soon(&mut self, delay: Duration) {
-        self.change(|job| job.begin = Instant::now() + delay);
+        self.change(|job| job.begin = job.begin.max(Instant::now() + delay));
     }
 
     fn end_by_deadline(&mut self) {}
@@ -333,6 +341,15 @@ impl slurm::Locked for Locks<'_> {
 
     fn requeue(&mut self, job: u32, held: bool) -> bool {
         self.0.requeue_now(job, if held { Next::Held } else { Next::Pending })
+    }
+
+    fn requeue_until(&mut self, job: u32, begin: Seconds) -> bool {
+        let begin = self.0.cluster.instant_at(begin);
+        let is_back = self.requeue(job, false);
+        if let Some(job) = JobChange::new(&self.0.cluster, job).filter(|_| is_back) {
+            job.change(|job| job.begin = begin);
+        }
+        is_back
     }
 
     fn send_back(&mut self, job: u32, held: bool) -> bool {

@@ -107,6 +107,9 @@ fn writes(host: Host, job: Job) {
     assert_eq!(job.record.text("system_comment").as_deref(), Some("one; two"));
     assert_eq!(job.record.get::<i64>("start_time"), 1_800_000_000);
     assert!(job.details.get::<i64>("begin_time") > 1_700_000_000);
+    job.details.put("begin_time", i64::from(u32::MAX));
+    seen.begin_soon(Duration::from_secs(2));
+    assert_eq!(seen.begin_time(), i64::from(u32::MAX), "a pause is not cut short");
     assert_eq!(job.details.get::<u16>("env_cnt"), 1);
     let environment: *const *const c_char = job.details.get("env_sup");
     // SAFETY: env_sup holds env_cnt texts.
@@ -165,20 +168,21 @@ fn fails_and_is_late(host: Host, job: Job) {
     assert_eq!(seen.end_time(), ends, "it is CONFIGURING");
     job.record.put("job_state", host.release.constant("JOB_RUNNING"));
     seen.end_by_deadline();
-    assert_eq!((seen.end_time(), seen.has_ended(), seen.has_failed()), (ends - 60, false, false));
+    assert_eq!((seen.end_time(), seen.has_ended(), seen.failure()), (ends - 60, false, None));
     job.record.put("exit_code", 42_u32 << 8);
-    for (word, has_failed, code) in [
-        ("JOB_FAILED", true, Some(42)),
-        ("JOB_TIMEOUT", true, None),
-        ("JOB_OOM", true, None),
-        ("JOB_COMPLETE", false, None),
-        ("JOB_CANCELLED", false, None),
-        ("JOB_PREEMPTED", false, None),
+    for (word, failure, code) in [
+        ("JOB_FAILED", Some("FAILED"), Some(42)),
+        ("JOB_TIMEOUT", Some("TIMEOUT"), None),
+        ("JOB_OOM", Some("OUT_OF_MEMORY"), None),
+        ("JOB_COMPLETE", None, None),
+        ("JOB_CANCELLED", None, None),
+        ("JOB_PREEMPTED", None, None),
     ] {
         let flags = host.release.constant("JOB_COMPLETING");
         job.record.put("job_state", host.release.constant(word) | flags);
-        let found = (seen.has_ended(), seen.has_failed(), seen.failed_with());
-        assert_eq!(found, (true, has_failed, code), "{word}");
+        let found = (seen.has_ended(), seen.failure(), seen.failed_with());
+        assert_eq!(found, (true, failure, code), "{word}");
+        assert_eq!(seen.has_completed(), word == "JOB_COMPLETE");
     }
     for may in [false, true] {
         job.details.put("requeue", u16::from(may));
