@@ -6,7 +6,7 @@
 #SBATCH --time=1-00:00:00
 #SBATCH --signal=B:USR1@3600
 #SBATCH --requeue
-#SBATCH --ipu-requeue-on=1-255
+#SBATCH --ipu-requeue-on=any
 #SBATCH --open-mode=append
 
 port=$((8000 + SLURM_ARRAY_TASK_ID))
