@@ -185,8 +185,10 @@ mod tests {
     #[test]
     fn excluded_test_files_exist() {
         for file in super::ON_THIS_MACHINE_ONLY {
-            let path = format!("tests/e2e/{}.rs", file.trim_end_matches("::").replace("::", "/"));
-            assert!(crate::run::workspace().join(&path).exists(), "{path}");
+            let path = crate::run::workspace()
+                .join("tests/e2e")
+                .join(file.trim_end_matches("::").replace("::", "/"));
+            assert!(path.is_dir() || path.with_extension("rs").exists(), "{}", path.display());
         }
     }
 }
