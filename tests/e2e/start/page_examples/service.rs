@@ -9,7 +9,7 @@ use super::{Example, install, site};
 use crate::LIMIT;
 
 const PAGE: &str = include_str!("../../../../docs/services.md");
-const SCRIPT: &str = include_str!("../../../../conf/service/service.sh");
+const SCRIPT: &str = include_str!("../../../../packages/site/service/service.sh");
 
 /// A server that ends in order when it is told to, and that fails when a file says so.
 const SERVER: &str = r#"#!/bin/bash
@@ -64,7 +64,7 @@ fn waits_again(cluster: &Cluster, index: u32) -> Result<()> {
 
 #[test]
 fn user_service_of_the_page_heals_grows_and_shrinks() -> Result<()> {
-    ensure!(PAGE.contains(SCRIPT), "the page and conf/service/service.sh differ");
+    ensure!(PAGE.contains(SCRIPT), "the page and packages/site/service/service.sh differ");
     site().cpus(16).slurm_conf("FirstJobId=42").run(|cluster| {
         install(cluster, &[("python3", SERVER), ("sleep", SLEEP), ("curl", CURL)])?;
         let told = |name: &str| fs::write(cluster.layout().jobs().join(name), "");
