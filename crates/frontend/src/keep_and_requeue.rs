@@ -76,8 +76,7 @@ impl FailureLimits {
     fn check(self, asked: AfterFailure, model: &ModelName) -> Result<Option<String>, String> {
         if asked.requeue_on != RequeueOn::NEVER && self.requeues == 0 {
             return Err(format!(
-                "vipu: --ipu-requeue-on: jobs on {model} are not requeued for their exit codes here (MaxRequeues=0 in \
-                 vipu.conf): leave it out"
+                "vipu: --ipu-requeue-on: jobs on {model} are not requeued here (MaxRequeues=0 in vipu.conf): leave it out"
             ));
         }
         match asked.keep {
@@ -256,10 +255,7 @@ mod tests {
                 asked(Some(1), ""),
                 "vipu: --ipu-keep: no partition of pod64 stays after its job here (MaxKeep=0",
             ),
-            (
-                asked(None, "1"),
-                "vipu: --ipu-requeue-on: jobs on pod64 are not requeued for their exit codes here",
-            ),
+            (asked(None, "1"), "vipu: --ipu-requeue-on: jobs on pod64 are not requeued here (MaxRequeues=0"),
         ] {
             let told = answer(FailureLimits::default(), asked).unwrap_err();
             assert!(told.starts_with(line), "{told}");

@@ -12,6 +12,13 @@ use crate::finding::Finding;
 /// Each node with IPUs offers a model, `no_consume` and a number of IPUs, and there is such a node.
 pub(super) fn offers(facts: &Facts) -> Vec<Finding> {
     let slurm = &facts.slurm;
+    if slurm.nodes.is_empty() && slurm.value("MaxNodeCount").is_some() {
+        // As with Slinky's slurm-operator. slurm.conf does not have such nodes.
+        let what = "no node in it has a vipu GRES, so that the files of models are not checked";
+        let fix =
+            "if nodes register themselves, let scontrol show node list Gres=vipu:<model>:no_consume:<IPUs>";
+        return vec![Finding::hint("slurm.conf", what, fix)];
+    }
     if slurm.nodes.is_empty() {
         let fix = "write Gres=vipu:<model>:no_consume:<IPUs of the Pod> into the lines of the nodes";
         return vec![Finding::error("slurm.conf", "no node has a vipu GRES, so that no job gets IPUs", fix)];

@@ -23,6 +23,12 @@ fn cli_doctor_slurm_conf_is_wrong() {
         ("limits", |tree| tree.replace(SLURM, "PropagateResourceLimitsExcept=MEMLOCK\n", ""), unchanged),
         ("other limits", |tree| tree.replace(SLURM, "Except=MEMLOCK", "Except=NOFILE"), unchanged),
         ("no_consume", |tree| tree.replace(SLURM, "no_consume:", ""), unchanged),
+        ("no IPUs", |tree| tree.replace(SLURM, ",vipu:pod64:no_consume:64", ""), unchanged),
+        (
+            "nodes that register themselves",
+            |tree| tree.replace(SLURM, "Gres=gpu:1,vipu:pod64:no_consume:64", "\nMaxNodeCount=8"),
+            unchanged,
+        ),
         ("no model", |tree| tree.replace(SLURM, "vipu:pod64:no_consume", "vipu:no_consume"), unchanged),
         ("number", |tree| tree.replace(SLURM, "no_consume:64", "no_consume:48"), unchanged),
         ("no number", |tree| tree.replace(SLURM, "no_consume:64", "no_consume"), unchanged),
