@@ -128,13 +128,20 @@ fn cli_maintenance_check_drains_a_node() -> Result<()> {
             .replace("PATH=", &format!("export SLURM_CONF={}\nPATH=", slurm_conf.display()))
             .replace("$(hostname -s)", NODE)
             .replace("/sys/class/infiniband", &site.path().join("infiniband").to_string_lossy())
-            .replace("/shared/ipuof", &ipuof.to_string_lossy());
+            .replace("/shared/ipuof", &ipuof.to_string_lossy())
+            .replace("CLUSTER", "cluster");
         fs::write(&program, script)?;
         fs::remove_file(&mark)?;
         drained(cluster, "IPUs: IpuofDir is not mounted")?;
         fs::write(&mark, "")?;
         fs::remove_dir(&device)?;
-        drained(cluster, "IPUs: no RDMA device")?;
+        // A drained node keeps its reason.
+        wait_until("the other fault", LIMIT, || {
+            if is_drained(cluster, "IPUs: IpuofDir is not mounted")? {
+                cluster.update_node(1, &["State=RESUME"])?;
+            }
+            is_drained(cluster, "IPUs: no RDMA device")
+        })?;
         ensure!(cluster.job(job)?.state == "RUNNING", "the drain ended a job");
         fs::create_dir(&device)?;
         let next = ipus(cluster, 16, 60, &[])?;
