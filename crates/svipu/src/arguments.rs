@@ -44,17 +44,20 @@ impl Arguments {
         }
     }
 
-    /// Whether the command line asks for a live screen that this terminal can show.
+    /// Whether the command line asks for a live screen that this terminal can show, or for a picture of it.
     #[must_use]
     pub fn is_live(&self, surroundings: &Surroundings) -> bool {
         let prints = self.common.json || self.common.noheader || self.common.format.is_some();
-        matches!(self.command, Some(Command::Top)) && surroundings.terminal && !prints
+        let Some(Command::Top { svg }) = &self.command else { return false };
+        (svg.is_some() || surroundings.terminal) && !prints
     }
 
     /// The file for a picture.
     pub(crate) fn picture(&self) -> Option<&Path> {
         match &self.command {
-            Some(Command::Map { svg, .. } | Command::Plan { svg, .. }) => svg.as_deref(),
+            Some(Command::Map { svg, .. } | Command::Plan { svg, .. } | Command::Top { svg }) => {
+                svg.as_deref()
+            }
             _ => None,
         }
     }
@@ -96,7 +99,11 @@ pub(crate) enum Command {
         svg: Option<PathBuf>,
     },
     /// Watch the Pods, the partitions and the waiting jobs on a live screen. F1 or h explains the keys.
-    Top,
+    Top {
+        /// Write a picture of the screen to this file instead, or to standard output if it is `-`.
+        #[arg(long, value_name = "FILE", conflicts_with = "json")]
+        svg: Option<PathBuf>,
+    },
     /// Tell when a job could have its IPUs. Nothing is submitted.
     #[command(after_help = examples::WHEN)]
     When {

@@ -94,12 +94,7 @@ pub struct Output {
 pub fn run(arguments: &Arguments, surroundings: &Surroundings) -> Output {
     let mut output = Output::default();
     match answer(arguments, surroundings, &mut output) {
-        Ok(text) => match arguments.picture() {
-            Some(path) if path != Path::new("-") => {
-                output.picture = Some(Picture { path: path.into(), svg: text });
-            }
-            _ => output.stdout = text,
-        },
+        Ok(text) => output.put(text, arguments.picture()),
         Err(failure) => {
             let failed = Output::of(&failure, surroundings.utf8());
             output.stderr += &failed.stderr;
@@ -110,6 +105,16 @@ pub fn run(arguments: &Arguments, surroundings: &Surroundings) -> Output {
 }
 
 impl Output {
+    /// Takes what the command made: text for standard output, or a picture for a file.
+    fn put(&mut self, made: String, picture: Option<&Path>) {
+        match picture {
+            Some(path) if path != Path::new("-") => {
+                self.picture = Some(Picture { path: path.into(), svg: made });
+            }
+            _ => self.stdout = made,
+        }
+    }
+
     fn of(failure: &Failure, utf8: bool) -> Self {
         let words = safe::cut(&failure.to_string(), safe::LINE);
         let words = if utf8 { words } else { safe::ascii(&words) };
@@ -167,7 +172,7 @@ fn answer(
         Command::Map { all, .. } => page(&|view| map::show(view, *all)),
         Command::Plan { hours, svg: Some(_), .. } => page(&|view| Ok(plan::picture(view, *hours))),
         Command::Plan { hours, all, .. } => page(&|view| plan::show(view, *hours, *all)),
-        Command::Top => Err(Failure::Live),
+        Command::Top { .. } => Err(Failure::Live),
         Command::When { ipus, time } => page(&|view| when::show(view, *ipus, *time)),
         Command::Why { id } => page(&|view| why::show(view, id)),
         Command::Job { id } => page(&|view| job::show(view, id)),

@@ -20,14 +20,17 @@ const ENTRY: usize = 45 * CHARACTER;
 /// The space around the picture.
 const MARGIN: usize = 12;
 
-/// The colours. A free IPU has class `t2`, a used one `t4`, and so on: the number of its [`Tone`].
+/// The colours. A free IPU has class `t2`, a used one `t4`, and so on: the number of its [`Tone`]. A text in the
+/// same tone has class `c4`.
 const STYLE: &str = "\
 text{font:13px ui-monospace,monospace;fill:#1f2328}.b{font-weight:bold}.d{fill:#59636e}.m{text-anchor:middle}\
 .page{fill:#fff}.axis{fill:#d1d9e0}.t0{fill:#b1bac4}.t2{fill:#e6eaef}.t3{fill:#f4a3a0}.t4{fill:#a6e0b1}.t5{fill:#f2da88}\
 .t6{fill:#b3d1ff}.t7{fill:#e3c2f5}.t8{fill:#a5e3ea}.t9{fill:#ffc9a3}\
+.c3{fill:#cf222e}.c4{fill:#1a7f37}.c5{fill:#9a6700}.c6{fill:#0969da}.c7{fill:#8250df}.c8{fill:#1b7c83}\
 @media(prefers-color-scheme:dark){text{fill:#e6edf3}.d{fill:#9198a1}.page{fill:#0d1117}.axis{fill:#3d444d}\
 .t0{fill:#57606a}.t2{fill:#21262d}.t3{fill:#a02c2c}.t4{fill:#1f6f3a}.t5{fill:#7a5b00}.t6{fill:#1f4f99}.t7{fill:#6b3f8c}\
-.t8{fill:#12636d}.t9{fill:#94501a}}";
+.t8{fill:#12636d}.t9{fill:#94501a}.c3{fill:#ff7b72}.c4{fill:#3fb950}.c5{fill:#d29922}.c6{fill:#58a6ff}.c7{fill:#bc8cff}\
+.c8{fill:#39c5cf}}";
 
 /// A picture that grows with what is put into it.
 pub(crate) struct Svg {
@@ -61,13 +64,16 @@ impl Svg {
     /// Adds a line of text. `y` is the top of the line.
     pub(crate) fn text(&mut self, x: usize, y: usize, tone: Tone, text: &str) {
         let class = match tone {
-            Tone::Bold => " class=\"b\"",
-            Tone::Dim => " class=\"d\"",
-            _ => "",
+            Tone::Plain => String::new(),
+            Tone::Bold => " class=\"b\"".to_owned(),
+            Tone::Dim => " class=\"d\"".to_owned(),
+            Tone::Alarm => format!(" class=\"b c{}\"", Tone::Red as u8),
+            colour => format!(" class=\"c{}\"", colour as u8),
         };
         let text = safe::cut(text, safe::LINE);
-        self.reach(x + CHARACTER * safe::width(&text), y + LINE);
-        let _ = writeln!(self.body, "<text x=\"{x}\" y=\"{}\"{class}>{}</text>", y + 14, escaped(&text));
+        let (y, width, text) = (y + 14, CHARACTER * safe::width(&text), escaped(&text));
+        self.reach(x + width, y - 14 + LINE);
+        let _ = writeln!(self.body, "<text x=\"{x}\" y=\"{y}\" textLength=\"{width}\"{class}>{text}</text>");
     }
 
     /// Adds a coloured area with a text in its middle, and a longer one that a pointer shows.

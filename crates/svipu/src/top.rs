@@ -13,6 +13,7 @@ mod picture;
 mod reader;
 mod screen;
 mod state;
+mod still;
 mod table;
 
 use std::io::{self, IsTerminal as _};
@@ -34,27 +35,35 @@ pub use state::{Next, Top};
 /// The time between two looks at the document and the clock.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Shows the live screen until the user leaves it.
+/// Shows the live screen until the user leaves it, or makes a picture of it.
 pub fn watch(arguments: &Arguments, surroundings: Surroundings) -> Output {
-    show(arguments, surroundings).err().unwrap_or_default()
+    show(arguments, surroundings).unwrap_or_else(|failed| failed)
 }
 
-fn show(arguments: &Arguments, mut surroundings: Surroundings) -> Result<(), Output> {
+fn show(arguments: &Arguments, mut surroundings: Surroundings) -> Result<Output, Output> {
     let utf8 = surroundings.utf8();
     let failed = |failure: Failure| Output::of(&failure, utf8);
-    if !io::stdin().is_terminal() {
+    let picture = arguments.picture();
+    if picture.is_none() && !io::stdin().is_terminal() {
         return Err(failed(Failure::Live));
     }
     let configuration = Configuration::read(&surroundings).map_err(failed)?;
-    let common = configuration.complete(&arguments.common, &Command::Top);
+    let common = configuration.complete(&arguments.common, &Command::Top { svg: None });
     let path = find::document(common.status.as_deref(), configuration.status.as_deref(), &surroundings);
     let mut file = DocumentFile::new(path.map_err(failed)?, surroundings.user);
     let status = file.read().map_err(failed)?;
-    surroundings.users = Users::later().map_err(|why| failed(why.into()))?;
-    let arguments = Arguments { command: Some(Command::Top), common };
-    let top = Top::new(&arguments, surroundings, status)?;
+    if picture.is_none() {
+        surroundings.users = Users::later().map_err(|why| failed(why.into()))?;
+    }
+    let top = Top::new(&Arguments { command: None, common }, surroundings, status)?;
+    let mut output = Output::default();
+    if picture.is_some() {
+        output.put(top.svg(), picture);
+        return Ok(output);
+    }
     let reader = Reader::start(file).map_err(|why| failed(why.into()))?;
-    follow(top, reader).map_err(|why| failed(why.into()))
+    follow(top, reader).map_err(|why| failed(why.into()))?;
+    Ok(output)
 }
 
 /// Follows the keys, the document and the clock.

@@ -93,10 +93,12 @@ fn cli_svipu_pictures_are_written_to_their_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("vipu_status.json");
     std::fs::write(&path, pod1024(64).to_json().unwrap()).unwrap();
-    let file = folder.path().join("map.svg");
-    let output = svipu(&path, &["map", "--svg", file.to_str().unwrap()]).output().unwrap();
-    assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b""[..]));
-    assert!(std::fs::read_to_string(&file).unwrap().starts_with("<svg "));
+    for command in ["map", "top"] {
+        let file = folder.path().join(command);
+        let output = svipu(&path, &[command, "--svg", file.to_str().unwrap()]).output().unwrap();
+        assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b""[..]));
+        assert!(std::fs::read_to_string(&file).unwrap().starts_with("<svg "));
+    }
     let output = svipu(&path, &["plan", "--svg", "/nonexistent/plan.svg"]).output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1));

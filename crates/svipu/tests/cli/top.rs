@@ -177,6 +177,27 @@ fn cli_svipu_top_colours_follow_the_option() {
 }
 
 #[test]
+fn cli_svipu_top_as_a_picture() {
+    for status in [with_history(pod64()), pod1024(1024), lost(), hostile(), empty()] {
+        let svg = start("", status).svg();
+        roxmltree::Document::parse(&svg).unwrap();
+    }
+    let svg = start("", with_history(pod64())).svg();
+    let svg = roxmltree::Document::parse(&svg).unwrap();
+    let texts: Vec<_> = svg.descendants().filter(|node| node.has_tag_name("text")).collect();
+    let has = |text: &str, class: Option<&str>| {
+        texts.iter().any(|node| node.text() == Some(text) && node.attribute("class") == class)
+    };
+    assert!(has("pod64", Some("b")), "the title is bold");
+    assert!(has("21", None) && has("bob", None), "a partition with its job and user");
+    assert!(has("AAAAAAAAAAAAAAAABBBBBBBB", Some("c4")), "used IPUs are green on the map");
+    let bars = svg.descendants().filter(|node| node.attribute("class") == Some("t4"));
+    assert!(bars.count() > 1, "the last hour is made of bars");
+    let dull = start("--color never", pod64()).svg();
+    assert!(!dull.contains("class=\"c4\""));
+}
+
+#[test]
 fn cli_svipu_top_keys_move_in_the_list() {
     let mut top = start("", pod1024(64));
     for (keys, row) in [
