@@ -8,6 +8,7 @@ mod build;
 mod cargo_deny;
 mod ci;
 mod crate_layers;
+mod dashboard;
 mod demo;
 mod dist;
 mod faults;
@@ -23,6 +24,7 @@ mod page_links;
 mod page_messages;
 mod pictures;
 mod prometheus;
+mod recording;
 mod results;
 mod run;
 mod rust_paths;
@@ -56,7 +58,8 @@ enum Task {
         #[arg(long)]
         keep: bool,
     },
-    /// Draw docs/pictures/map.svg from a real Slurm, and print what svipu shows of it. Needs root.
+    /// Draw map.svg, top.svg and dashboard.svg of docs/pictures from a real Slurm, and print what svipu shows. Needs
+    /// root.
     Pictures,
     /// Run all tests, or those whose name contains FILTER.
     Test {

@@ -1,33 +1,68 @@
-//! `cargo xtask pictures`: draws a picture of docs/pictures from a real Slurm, and prints what svipu shows.
+//! `cargo xtask pictures`: draws pictures of docs/pictures from a real Slurm, and prints what svipu shows.
 
 use std::time::Duration;
 
 use anyhow::Result;
 use testbed::{Cluster, JobId, wait_until};
 
-use crate::run;
+use crate::{dashboard, needed_packages, recording::Recording, run};
 
 const LIMIT: Duration = Duration::from_secs(60);
+
+/// The numbers of IPUs of jobs that come and go first, and the seconds that each runs.
+const PAST: [(u32, u32); 12] = [
+    (16, 40),
+    (32, 30),
+    (8, 60),
+    (4, 20),
+    (64, 15),
+    (16, 30),
+    (2, 50),
+    (16, 25),
+    (8, 20),
+    (1, 40),
+    (32, 20),
+    (4, 30),
+];
+
+/// The limit for all of them.
+const PAST_LIMIT: Duration = Duration::from_secs(600);
 
 /// The numbers of IPUs of jobs that run, and of jobs that wait.
 const RUNNING: [u32; 8] = [16, 8, 4, 4, 2, 1, 1, 16];
 const WAITING: [u32; 2] = [32, 64];
 
 pub fn run() -> Result<()> {
+    let prometheus = needed_packages::unpack("prometheus", "it records the cluster")?.join("usr/bin");
     let settings = Cluster::settings().cpus(64).slurm_conf("SchedulerParameters=bf_interval=1");
     settings.run(|cluster| {
-        let running = submit(cluster, &RUNNING)?;
+        let recording = Recording::start(cluster, &prometheus)?;
+        let past = PAST.map(|(ipus, seconds)| submit(cluster, &format!("sleep {seconds}"), ipus));
+        for job in past {
+            cluster.await_end(job?, PAST_LIMIT)?;
+        }
+        let running = submit_all(cluster, &RUNNING)?;
         for job in &running {
             cluster.await_job(*job, "to run", LIMIT, |job| job.state == "RUNNING")?;
         }
-        let waiting = submit(cluster, &WAITING)?;
+        let waiting = submit_all(cluster, &WAITING)?;
         wait_until("the reasons of the waiting jobs", LIMIT, || {
             let shown = svipu(cluster, &["queue", "--noheader", "--format=start,reason"])?;
             let known = shown.lines().filter(|line| line.contains(':') && line.contains("vipu: ")).count();
             Ok(known == WAITING.len())
         })?;
-        let map = run::workspace().join("docs/pictures/map.svg");
-        svipu(cluster, &["map", "--svg", &map.display().to_string()])?;
+        wait_until("Prometheus to know of the waiting jobs", LIMIT, || {
+            let answer = recording.ask("sum(vipu_waiting_jobs)")?;
+            let samples = answer[0]["values"].as_array();
+            let last = samples.and_then(|samples| samples.last()?[1].as_str()?.parse().ok());
+            Ok(last == Some(WAITING.len()))
+        })?;
+        let pictures = run::workspace().join("docs/pictures");
+        for command in ["map", "top"] {
+            let picture = pictures.join(command).with_extension("svg");
+            svipu(cluster, &[command, "--svg", &picture.display().to_string()])?;
+        }
+        dashboard::draw(&pictures.join("dashboard.svg"), |expression| recording.ask(expression))?;
         print!("{}", svipu(cluster, &["status"])?);
         let all: Vec<_> = running.iter().chain(&waiting).map(JobId::to_string).collect();
         cluster.command("scancel").args(&all.iter().map(String::as_str).collect::<Vec<_>>()).success()?;
@@ -35,11 +70,14 @@ pub fn run() -> Result<()> {
     })
 }
 
-fn submit(cluster: &Cluster, sizes: &[u32]) -> Result<Vec<JobId>> {
-    let gres = |ipus: &u32| format!("--gres=vipu:pod64:{ipus}");
-    sizes.iter().map(|ipus| cluster.sbatch("sleep 3600", &[&gres(ipus), "--time=2:00:00"])).collect()
+fn submit_all(cluster: &Cluster, sizes: &[u32]) -> Result<Vec<JobId>> {
+    sizes.iter().map(|ipus| submit(cluster, "sleep 3600", *ipus)).collect()
+}
+
+fn submit(cluster: &Cluster, script: &str, ipus: u32) -> Result<JobId> {
+    cluster.sbatch(script, &[&format!("--gres=vipu:pod64:{ipus}"), "--time=2:00:00"])
 }
 
 fn svipu(cluster: &Cluster, args: &[&str]) -> Result<String> {
-    Ok(cluster.command("svipu").args(args).success()?.stdout)
+    Ok(cluster.command("svipu").env("LANG", "C.UTF-8").args(args).success()?.stdout)
 }
