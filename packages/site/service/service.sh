@@ -22,14 +22,13 @@ watch() {
 watch &
 
 renew() {
-    sleep $((SLURM_ARRAY_TASK_ID % 12 * 240))   # not all instances at once
-    scontrol requeue "$SLURM_JOB_ID"
+    # Not all instances at once. In the background, so that scancel ends the wait, too.
+    (sleep $((SLURM_ARRAY_TASK_ID % 12 * 240)) && scontrol requeue "$SLURM_JOB_ID") &
 }
 trap renew USR1   # the time limit is near
 trap : TERM       # Slurm tells the server to end, too: wait for it
 
 while kill -0 $server 2> /dev/null; do
     wait $server
-    code=$?
 done
-exit $code
+wait $server

@@ -21,8 +21,14 @@ until [ -e "crash-$index" ]; do sleep 1; done
 exit 1
 "#;
 
-/// The page's script waits by this program.
-const SLEEP: &str = "#!/bin/bash\nexec /bin/sleep 0.1\n";
+/// The page's script waits by this program. With the file `slow`, the wait before a renewal has no end.
+const SLEEP: &str = r#"#!/bin/bash
+if [ -e slow ] && [ "$1" -ge 240 ]; then
+    touch "renewing-$SLURM_ARRAY_TASK_ID"
+    exec /bin/sleep 600
+fi
+exec /bin/sleep 0.1
+"#;
 
 const CURL: &str = "#!/bin/bash\n[ ! -e \"sick-$SLURM_ARRAY_TASK_ID\" ]\n";
 
@@ -108,6 +114,9 @@ fn user_service_of_the_page_heals_grows_and_shrinks() -> Result<()> {
         run_are(cluster, [6, 7])?;
         stopped(cluster, [4, 5, 8, 9])?;
 
+        told("slow")?;
+        cluster.scontrol(&["update", "JobId=42_6", "TimeLimit=60"])?;
+        wait_until("task 6 to wait for its renewal", LIMIT, || Ok(wrote(cluster, "renewing", 6)))?;
         play(cluster, "End it")?;
         wait_until("the end of the service", LIMIT, || Ok(cluster.jobs()?.iter().all(|job| job.is_over())))?;
         wait_until("the end of its partitions", LIMIT, || Ok(cluster.mock().partitions()?.is_empty()))
