@@ -116,14 +116,16 @@ pub(crate) fn at_end(
     }
     let limits = frontend.models(|models| models.failure_limits(&claim.model));
     let (restarts, ended) = (job.restart_count(), end_of(**job, frontend.outside()));
-    let short_runs = short_runs(**job, ended, limits.pause.longest);
+    let is_long = ended.since(Seconds(job.start_time())) > limits.pause.longest;
+    let variable = short_runs_variable(job.id());
+    let short_runs = short_runs(job.environment(&variable).as_deref(), restarts, is_long);
     let begin = ended.later_by(limits.pause.after(short_runs.into()));
     // Slurm would end a job that waits beyond its deadline.
     let in_time = job.deadline().is_none_or(|deadline| begin.0 < deadline);
     match limits.remedy(asked, end, in_time && job.may_be_requeued(), restarts) {
         Remedy::Nothing => None,
         Remedy::Requeue => {
-            job.set_environment(&pauses_from(job.id()), &(restarts - short_runs).to_string());
+            job.set_environment(&variable, &format!("{restarts} {short_runs}"));
             let (times, most) = (u32::from(restarts) + 1, limits.requeues);
             let time = frontend.outside().local_time(begin);
             let text = format!(
@@ -150,17 +152,25 @@ fn says_requeued(part: &str) -> bool {
     part.starts_with("vipu: ") && part.contains(": requeued, ")
 }
 
-/// The variable with the number of requeues from which on the pauses grow. Slurm saves it with the job.
-fn pauses_from(job: u32) -> String {
-    format!("{}_PAUSES_FROM", Grant::variable(job))
+/// The variable with the run that was requeued last, and the number of short runs in a row before it. Slurm saves it
+/// with the job.
+fn short_runs_variable(job: u32) -> String {
+    format!("{}_SHORT_RUNS", Grant::variable(job))
 }
 
-/// The number of runs before this one that the pauses grow with. A run longer than `longest` begins anew.
-fn short_runs(job: impl Job, ended: Seconds, longest: Duration) -> u16 {
-    let is_long = ended.since(Seconds(job.start_time())) > longest;
-    let restarts = job.restart_count();
-    let from = || job.environment(&pauses_from(job.id())).and_then(|text| text.parse().ok()).unwrap_or(0);
-    if is_long { 0 } else { restarts.saturating_sub(from()) }
+/// The number of short runs in a row before run `restarts`, by the variable's value. After a long run, and after a
+/// requeue for another cause, the count begins at 0.
+fn short_runs(stored: Option<&str>, restarts: u16, is_long: bool) -> u16 {
+    let numbers = |text: &str| {
+        let (run, count) = text.split_once(' ')?;
+        Some((run.parse::<u16>().ok()?, count.parse::<u16>().ok()?))
+    };
+    match stored.and_then(numbers).filter(|_| !is_long) {
+        // A later slurmctld asks again about the same run.
+        Some((run, count)) if run == restarts => count,
+        Some((run, count)) if run.checked_add(1) == Some(restarts) => count.saturating_add(1),
+        _ => 0,
+    }
 }
 
 /// Requeues the job of a run that has ended, unless it was requeued already. It begins at `begin` at the
@@ -230,6 +240,22 @@ mod tests {
         }
         // The site has switched both off since.
         assert_eq!(FailureLimits::default().remedy(both, Failed(42), true, 0), Remedy::Nothing);
+    }
+
+    #[test]
+    fn user_requeue_pause_grows_with_short_runs_in_a_row() {
+        for (stored, restarts, is_long, count) in [
+            (None, 0, false, 0),
+            (Some("0 0"), 1, false, 1),
+            (Some("1 1"), 2, false, 2),
+            (Some("1 1"), 1, false, 1),
+            (Some("1 1"), 2, true, 0),
+            (Some("1 1"), 3, false, 0),
+            (Some("65535 0"), 0, false, 0),
+            (Some("x"), 1, false, 0),
+        ] {
+            assert_eq!(short_runs(stored, restarts, is_long), count, "{stored:?} {restarts} {is_long}");
+        }
     }
 
     #[test]

@@ -233,7 +233,7 @@ keys! { given;
     MaxRequeues, max_requeues: u32 = Value("3"), "times", amount_or_none,
         "number of requeues after which `--ipu-requeue-on` no longer requeues a job; 0 disables the option";
     RequeuePause, requeue_pause: RequeuePause = Value("10-600"), "seconds", requeue_pause,
-        "pause before the next run of a job that `--ipu-requeue-on` requeues: the first one, doubled for each run up to the longest one; a run that took longer than the longest pause is followed by the first one again";
+        "pause before the next run of a job that `--ipu-requeue-on` requeues: the first one, doubled for each run up to the longest one; after a run longer than the longest pause, the first pause comes again";
     Accounting, accounting: Accounting = Value("gres"), Accounting::UNIT, Accounting::read,
         "as what Slurm counts a job's IPUs: as the GRES, as a licence of Licenses in slurm.conf, as both, or not at all";
     AccountingSteps, accounting_steps: bool = Value("0"), "yes or no", boolean,

@@ -66,7 +66,7 @@ job_options! {
         "keep the partition of a job that failed for so long: minutes, or 90s, 10m, 1h (default: not at all)";
     RequeueOn = "ipu-requeue-on", "codes|any", None,
         "put a batch job that fails with one of these exit codes back into the queue, as in 42,128-255; any: \
-         whenever it ends by itself, also with exit code 0 (default: none)";
+         after each end but scancel, also with exit code 0 (default: none)";
 }
 
 /// The values of a job's options.
