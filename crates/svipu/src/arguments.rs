@@ -101,7 +101,7 @@ pub(crate) enum Command {
     /// Watch the Pods, the partitions and the waiting jobs on a live screen. F1 or h explains the keys.
     Top {
         /// Write a picture of the screen to this file instead, or to standard output if it is `-`.
-        #[arg(long, value_name = "FILE", conflicts_with = "json")]
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "noheader", "format"])]
         svg: Option<PathBuf>,
     },
     /// Tell when a job could have its IPUs. Nothing is submitted.

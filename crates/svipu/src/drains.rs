@@ -48,7 +48,10 @@ fn parts(drains: &[&Drain]) -> String {
 /// A sentence about the drains of a model, those of single IPUs with one reason together.
 pub(crate) fn sentences(view: &View<'_>, model: &Model) -> Vec<String> {
     let mut groups: Vec<Vec<&Drain>> = Vec::new();
-    for drain in view.all.drains.iter().filter(|drain| drain.model == model.name) {
+    for drain in view.all.drains.iter() {
+        if !model.pods.iter().any(|pod| drain.covers(model, pod)) {
+            continue;
+        }
         let with = |group: &&mut Vec<&Drain>| {
             let decision = |it: &'_ Drain| {
                 let what = (it.is_whole(), it.partition.is_some());

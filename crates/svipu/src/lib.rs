@@ -105,7 +105,7 @@ pub fn run(arguments: &Arguments, surroundings: &Surroundings) -> Output {
 }
 
 impl Output {
-    /// Takes what the command made: text for standard output, or a picture for a file.
+    /// Takes the result of the command: text for standard output, or a picture for a file.
     fn put(&mut self, made: String, picture: Option<&Path>) {
         match picture {
             Some(path) if path != Path::new("-") => {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use vipu_forecast::{ModelForecast, Start};
-use vipu_status::{Model, Place, PoolBlock, WaitingJob};
+use vipu_status::{Model, Place, WaitingJob};
 use vipu_types::IpuCount;
 
 use crate::error::Failure;
@@ -51,7 +51,6 @@ pub(crate) fn show(view: &View<'_>, ipus: IpuCount, duration: Duration) -> Resul
 fn answer<'a>(view: &View<'_>, model: &'a Model, ipus: IpuCount, duration: Duration) -> Answer<'a> {
     let limit = model.limits.job;
     let refused = (ipus.get() > limit).then(|| format!("a job on {} gets at most {limit} IPUs", model.name));
-    let refused = refused.or_else(|| not_in_pool(model, ipus));
     // The line counts in full, whatever jobs the options choose.
     let forecast = ModelForecast::new(view.all, model, view.surroundings.now);
     let start = forecast.filter(|_| refused.is_none()).and_then(|it| it.new_job(ipus, duration));
@@ -59,6 +58,10 @@ fn answer<'a>(view: &View<'_>, model: &'a Model, ipus: IpuCount, duration: Durat
     if start.as_ref().is_some_and(is_open) {
         let text = "Jobs without a time limit have the IPUs, or come before.".to_owned();
         let causes = vec![Sentence::new("unlimited", text)];
+        return Answer { model: &model.name, at: None, controller: None, places: vec![], refused, causes };
+    }
+    if let Some(text) = not_in_pool(model, ipus).filter(|_| refused.is_none()) {
+        let causes = vec![Sentence::new("no_such_size", text)];
         return Answer { model: &model.name, at: None, controller: None, places: vec![], refused, causes };
     }
     let Start { at, controller, places } = match start {
@@ -82,17 +85,15 @@ fn answer<'a>(view: &View<'_>, model: &'a Model, ipus: IpuCount, duration: Durat
 
 /// The words about a pool none of whose partitions serves the job. Until its controllers answer, its sizes are unknown.
 fn not_in_pool(model: &Model, ipus: IpuCount) -> Option<String> {
-    let wanted = ipus.get();
-    let blocks = || model.pods.iter().flat_map(|pod| &pod.pool);
-    let serves = |block: &PoolBlock| block.size == wanted || (block.reconfigurable && wanted < block.size);
-    let sizes: BTreeSet<_> = blocks().map(|block| block.size).collect();
-    if sizes.is_empty() || blocks().any(serves) {
+    let sizes: BTreeSet<_> = model.pods.iter().flat_map(|pod| &pod.pool).map(|block| block.size).collect();
+    if sizes.is_empty() || vipu_forecast::pool_serves(model, ipus) {
         return None;
     }
     let sizes: Vec<_> = sizes.iter().map(ToString::to_string).collect();
     let sizes = sizes.join(", ");
     Some(format!(
-        "the pool has partitions of {sizes} IPUs (SizePolicy=round-up would give it the next larger size)"
+        "The pool has partitions of {sizes} IPUs. With SizePolicy=round-up the job gets the next larger size, otherwise it \
+         is refused."
     ))
 }
 

@@ -119,6 +119,18 @@ pub fn room_for(status: &Status, model: &Model, size: IpuCount) -> u32 {
     usable(model).filter_map(room).sum()
 }
 
+/// Whether a partition of the model's pools serves a job of this size, free or not.
+pub fn pool_serves(model: &Model, size: IpuCount) -> bool {
+    let mut blocks = model.pods.iter().flat_map(|pod| &pod.pool).filter_map(pool_block);
+    blocks.any(|block| block.serves(size))
+}
+
+/// None if no partition can have this size.
+fn pool_block(it: &vipu_status::PoolBlock) -> Option<PoolBlock> {
+    let size = IpuCount::new(it.size.into()).ok()?;
+    Some(PoolBlock { size, is_reconfigurable: it.reconfigurable })
+}
+
 /// The Pods on which a partition can be made now.
 fn usable(model: &Model) -> impl Iterator<Item = &Pod> {
     let is_usable = |pod: &&Pod| matches!(pod.contact, Contact::Reached { .. }) && pod.trouble.is_none();
@@ -130,16 +142,12 @@ fn layout(model: &Model, pod: &Pod) -> Option<Layout> {
     if pod.pool.is_empty() {
         return Some(Layout::Domains(IpuCount::new(model.domain_size.into()).ok()?));
     }
-    let block = |it: &vipu_status::PoolBlock| {
-        let size = IpuCount::new(it.size.into()).ok()?;
-        Some(PoolBlock { size, is_reconfigurable: it.reconfigurable })
-    };
     let is_whole = pod.pool.iter().map(|it| u64::from(it.size)).sum::<u64>() == u64::from(pod.ipus.total);
     let is_aligned = pod.pool.is_sorted_by(|one, next| one.size >= next.size);
-    if !is_whole || !is_aligned {
+    if !is_whole || !is_aligned || pod.ipus.total > MOST_IPUS {
         return None;
     }
-    Some(Layout::Pool(pod.pool.iter().map(block).collect::<Option<_>>()?))
+    Some(Layout::Pool(pod.pool.iter().map(pool_block).collect::<Option<_>>()?))
 }
 
 /// The IPUs of a Pod in time. None if the document has a size that no Pod can have.

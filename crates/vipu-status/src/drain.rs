@@ -37,14 +37,15 @@ impl Drain {
     pub fn places(&self, model: &Model, pod: &Pod) -> Option<Vec<Place>> {
         match (&self.partition, self.place) {
             (Some(partition), _) => Some(pod.places_in_pool(partition, model.domain_size)),
-            // In a pool, a place is left from an earlier mode and covers no IPU.
-            (None, Some(place)) => Some(if pod.pool.is_empty() { vec![place] } else { vec![] }),
+            (None, Some(place)) => Some(vec![place]),
             (None, None) => None,
         }
     }
 
-    /// Whether it is about IPUs of this Pod.
+    /// Whether it is about IPUs of this Pod. In a pool, a place is left from an earlier mode and covers no IPU.
     pub fn covers(&self, model: &Model, pod: &Pod) -> bool {
-        self.model == model.name && self.controller.as_ref().is_none_or(|own| *own == pod.controller)
+        self.model == model.name
+            && self.controller.as_ref().is_none_or(|own| *own == pod.controller)
+            && (self.place.is_none() || pod.pool.is_empty())
     }
 }

@@ -124,12 +124,17 @@ fn may_drain_place(model: &ModelState, controller: &ControllerName, place: Place
     }
 }
 
-/// The models with their controllers and the partitions of their pools.
+/// The partitions of a pool that a refusal names.
+const MOST_PARTITIONS: usize = 20;
+
+/// The models with their controllers and the first partitions of their pools.
 fn known(models: &[ModelState]) -> String {
     let of_model = |model: &ModelState| {
         let controllers: Vec<_> = model.facts.controllers.iter().map(ToString::to_string).collect();
         let pool = model.pods.iter().flat_map(|pod| &pod.pool).map(|member| member.partition.to_string());
-        let names: Vec<_> = controllers.into_iter().chain(pool).collect();
+        let all = model.pods.iter().map(|pod| pod.pool.len()).sum::<usize>();
+        let more = (all > MOST_PARTITIONS).then(|| format!("and {} more", all - MOST_PARTITIONS));
+        let names: Vec<_> = controllers.into_iter().chain(pool.take(MOST_PARTITIONS)).chain(more).collect();
         format!("{} ({})", model.facts.model, names.join(", "))
     };
     if models.is_empty() {

@@ -290,7 +290,7 @@ fn drained_partition(name: &str) -> Event {
     Event::Drain(Drain { scope: DrainScope { part, ..drain.scope }, ..drain })
 }
 
-/// Its place means another IPU, or none, in the pool.
+/// In a pool, the place of a drained IPU belongs to another IPU, or to none.
 #[test]
 fn mode_pool_ignores_a_drained_ipu_of_an_earlier_mode() {
     let mut scripted = pool(&[("p16_1", 0, 16, false)]);

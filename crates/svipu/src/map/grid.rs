@@ -63,7 +63,8 @@ impl Grid {
         Some(Self { domains, outside: 0 })
     }
 
-    /// Puts the marks of drained IPUs (all without places), and over them those of IPUs that no job has and that are not free.
+    /// Puts the marks of drained IPUs, and over them those of IPUs that no job has and that are not free. `None` drains
+    /// all IPUs.
     pub(crate) fn put_unusable<'a>(
         &mut self,
         drained: impl Iterator<Item = Option<Vec<Place>>>,
