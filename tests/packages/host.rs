@@ -94,7 +94,7 @@ impl Host {
     }
 }
 
-/// What `cargo xtask dist` gives the tests.
+/// A variable that `cargo xtask dist` sets for the tests.
 pub fn given(variable: &str) -> Result<String> {
     env::var(variable).with_context(|| format!("nothing in {variable}: run `cargo xtask dist --trial`"))
 }

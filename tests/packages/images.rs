@@ -16,7 +16,7 @@ const SITE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../packages/kubernetes"
 /// Debian's own packages of Slurm have another folder of plugins than the images of Slinky.
 const PLUGINDIR: &str = "PLUGINDIR=/usr/lib/x86_64-linux-gnu/slurm-wlm";
 
-/// What the operator writes into slurm.conf, as far as it matters here, and what a container without privileges needs.
+/// The operator's part of slurm.conf that matters here, and the lines that a container without privileges needs.
 const OF_OPERATOR: &str = "\
 ClusterName=ipu
 SlurmUser=slurm
@@ -132,7 +132,7 @@ fn block(values: &str, head: &str) -> Result<String> {
         .collect())
 }
 
-/// What follows a key in the values.
+/// The text behind a key of the values.
 fn line<'a>(values: &'a str, key: &str) -> Result<&'a str> {
     let found = values.lines().find_map(|line| line.trim_start().strip_prefix(key));
     found.with_context(|| format!("no `{key}` in the values"))

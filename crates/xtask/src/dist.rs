@@ -27,7 +27,6 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum as _;
-use nix::sys::stat::{Mode, umask};
 use testbed::{compose, say};
 
 use self::contents::PACKAGES;
@@ -120,8 +119,6 @@ fn earlier_packages(out: &Path) -> Result<Vec<PathBuf>> {
 
 /// Makes the packages of built objects.
 fn package(built: &Path, version: &'static str, compression: u8, out: &Path) -> Result<()> {
-    // The modes of folders and some files follow it.
-    umask(Mode::S_IWGRP | Mode::S_IWOTH);
     fs::create_dir_all(out)?;
     let (release, work) = (&Release { version, time: time()?, compression }, tempfile::tempdir()?);
     let parts = Parts { built: built.to_owned(), documents: work.path().join("documents") };

@@ -9,7 +9,7 @@ use super::{files, path_with_svipu};
 use crate::{jobs::ended, quick};
 
 /// The lines that a role must not lose: a site has other plugins in its lists.
-const LISTS: &str = "GresTypes=gpu\nJobSubmitPlugins=throttle\n";
+const LISTS: &str = "GresTypes=gpu\nJobSubmitPlugins=vipu,throttle\n";
 
 /// Takes slurm-vipu's lines out of the configuration, but for those of the nodes.
 fn make_stock(cluster: &Cluster) -> Result<()> {

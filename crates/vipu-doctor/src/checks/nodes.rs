@@ -15,8 +15,7 @@ pub(super) fn offers(facts: &Facts) -> Vec<Finding> {
     if slurm.nodes.is_empty() && slurm.value("MaxNodeCount").is_some() {
         // As with Slinky's slurm-operator. slurm.conf does not have such nodes.
         let what = "no node in it has a vipu GRES, so that the files of models are not checked";
-        let fix =
-            "if nodes register themselves, let scontrol show node list Gres=vipu:<model>:no_consume:<IPUs>";
+        let fix = "if nodes register themselves, check that scontrol show node shows Gres=vipu:<model>:no_consume:<IPUs>";
         return vec![Finding::hint("slurm.conf", what, fix)];
     }
     if slurm.nodes.is_empty() {

@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
+use nix::sys::stat::{Mode, umask};
 
 use super::contents::{File, Package};
 use crate::run;
@@ -48,6 +49,8 @@ pub struct Parts {
 
 /// Copies the files of a package to their places below `tree`.
 pub fn stage(package: &Package, family: Family, parts: &Parts, tree: &Path) -> Result<()> {
+    // The modes of folders and some files follow it.
+    umask(Mode::S_IWGRP | Mode::S_IWOTH);
     let stage = Stage { package, family, built: &parts.built, tree };
     package.files.iter().try_for_each(|file| stage.file(file))?;
     OF_EACH.iter().try_for_each(|name| stage.text(name, &stage.doc(name)))?;
