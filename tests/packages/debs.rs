@@ -61,6 +61,11 @@ fn pkg_objects_and_programs_tell_their_version() -> Result<()> {
         for program in svipu slurm-vipu-setup mock-vipu-server; do
             zcat /usr/share/man/man1/$program.1.gz | grep -q '^\.SH OPTIONS' || fail "$program has no man page"
         done
+        mkdir /other && touch /other/select_cons_tres.so
+        slurm-vipu-setup --plugindir /other
+        test -L /other/select_vipu.so || fail "there is no link in another folder of Slurm"
+        slurm-vipu-setup --plugindir /other --remove
+        ! test -e /other/select_vipu.so || fail "the link is still there"
         "#,
     )?;
     Ok(())

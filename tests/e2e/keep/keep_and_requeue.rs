@@ -40,15 +40,16 @@ fn stayed(cluster: &Cluster, job: JobId, ended: Duration) -> Result<Duration> {
 #[test]
 fn user_keep_leaves_the_partition_of_a_failed_job_for_a_while() -> Result<()> {
     quick().vipu_conf("MaxKeep=60").run(|cluster| {
-        let job = failing(cluster, "8s")?;
+        let job = failing(cluster, "20s")?;
         is_kept(cluster, job)?;
         let failed = now()?;
         let states = cluster.command("sinfo").args(&["-h", "-o", "%T"]).success()?.stdout;
         ensure!(states == "idle\n", "the node is {states}");
+        reads_the_kept_file(cluster, job)?;
         let waiting = cluster.sbatch(main_job::SHOW, &["--ipus=64"])?;
         waits(cluster, waiting, "48 free, largest block 32; 16 kept of failed jobs")?;
         let stayed = stayed(cluster, job, failed)?;
-        ensure!((5..12).contains(&stayed.as_secs()), "it stayed for {stayed:?}");
+        ensure!((15..26).contains(&stayed.as_secs()), "it stayed for {stayed:?}");
         main_job::batch_ended(cluster, waiting, 64)?;
         ensure!(!cluster.ipuof_files()?.contains(&format!("slurm_{job}.conf")));
 
@@ -62,6 +63,16 @@ fn user_keep_leaves_the_partition_of_a_failed_job_for_a_while() -> Result<()> {
         }
         Ok(())
     })
+}
+
+/// Reads the file of a kept partition in a job without IPUs, as the page for users says.
+fn reads_the_kept_file(cluster: &Cluster, job: JobId) -> Result<()> {
+    let file = cluster.layout().ipuof().join(format!("slurm_{job}.conf"));
+    let shell = r#"IPUOF_CONFIG_PATH=$FILE srun sh -c 'cat "$IPUOF_CONFIG_PATH"'"#;
+    let shell = cluster.command("sh").args(&["-c", shell]).env("FILE", &file.to_string_lossy());
+    let read = shell.success()?.stdout;
+    ensure!(read.contains(&format!("slurm_{job}")), "{read}");
+    Ok(())
 }
 
 #[test]

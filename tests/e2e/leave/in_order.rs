@@ -97,6 +97,21 @@ fn pkg_leave_in_order_leaves_nothing() -> Result<()> {
     })
 }
 
+#[test]
+fn pkg_leave_cancels_waiting_jobs_only() -> Result<()> {
+    brisk().run(|cluster| {
+        let active = running(cluster, 64, &[])?;
+        let waiting = [staying(cluster, 4, &[])?, staying(cluster, 4, &["--hold"])?];
+        let cancelled = succeeds(cluster, "--cancel")?;
+        ensure!(cancelled == format!("cancelled: {} {}\n", waiting[0], waiting[1]), "{cancelled}");
+        for job in waiting {
+            ended(cluster, job, "CANCELLED")?;
+        }
+        ensure!(cluster.job(active)?.state == "RUNNING", "{:?}", cluster.job(active)?);
+        let_go(cluster, active)
+    })
+}
+
 /// Checks that the check knows until when a partition is kept, and frees it.
 fn frees_a_kept_partition(cluster: &Cluster) -> Result<()> {
     let failed = cluster.sbatch("exit 3", &["--ipus=16", "--ipu-keep=600s"])?;

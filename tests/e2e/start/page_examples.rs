@@ -6,9 +6,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use anyhow::{Context, Result, ensure};
-use testbed::{Cluster, Settings, programs};
+use testbed::{Cluster, JobId, Settings, programs, wait_until};
 
-use crate::{jobs::ended, quick};
+use crate::jobs::{ended, let_go, running};
+use crate::{LIMIT, quick};
 
 /// Replaces the programs that the examples start: notes its arguments and its IPUs.
 const PROGRAM: &str = r#"#!/bin/bash
@@ -145,6 +146,35 @@ const SIX: [&[&str]; 6] = [
     &["python3 train.py (4 IPUs, GCD 0 of 1)"],
     &["jupyter lab --no-browser --ip=0.0.0.0 (4 IPUs, GCD 0 of 1)"],
 ];
+
+/// The lines that a user types on a login host about a job that runs.
+const LOOKS: &str = r#"
+sinfo -o "%N %G" | grep vipu:pod64
+squeue -o "%i %t %r" | grep '42 R'
+squeue --start
+squeue --me | grep 42
+squeue -O JobID,system_comment:90 | grep 'partition slurm_42'
+svipu --me partitions | grep slurm_42
+srun --jobid=42 --overlap bash -c 'cat "$IPUOF_CONFIG_PATH"' | grep slurm_42
+eval "$(svipu env 42)"
+grep slurm_42 "$IPUOF_CONFIG_PATH"
+"#;
+
+#[test]
+fn user_looks_at_a_job_that_runs() -> Result<()> {
+    site().slurm_conf("FirstJobId=42").run(|cluster| {
+        let job = running(cluster, 16, &[])?;
+        ensure!(job == JobId(42), "job {job}");
+        install(cluster, &[("svipu", &svipu()?)])?;
+        let bin = cluster.layout().jobs().join("bin");
+        let path = format!("{}:{}", bin.display(), std::env::var("PATH")?);
+        let looks = || cluster.command("bash").args(&["-ec", LOOKS]).env("PATH", &path).output();
+        // The status document may be some seconds old.
+        wait_until("all looks to find the job", LIMIT, || Ok(looks()?.code == 0))
+            .with_context(|| format!("{:?}", looks()))?;
+        let_go(cluster, job)
+    })
+}
 
 #[test]
 fn user_examples_of_the_page_run() -> Result<()> {
