@@ -155,9 +155,9 @@ squeue --start
 squeue --me | grep 42
 squeue -O JobID,system_comment:90 | grep 'partition slurm_42'
 svipu --me partitions | grep slurm_42
-srun --jobid=42 --overlap bash -c 'cat "$IPUOF_CONFIG_PATH"' | grep slurm_42
+srun --jobid=42 --overlap bash -c 'cat "$IPUOF_CONFIG_PATH"' | grep devices
 eval "$(svipu env 42)"
-grep slurm_42 "$IPUOF_CONFIG_PATH"
+grep devices "$IPUOF_CONFIG_PATH"
 "#;
 
 #[test]
