@@ -176,6 +176,24 @@ fn user_looks_at_a_job_that_runs() -> Result<()> {
     })
 }
 
+/// Two programs side by side, and a component without IPUs before one with IPUs, as the page advises.
+#[test]
+fn user_advice_for_several_programs_works() -> Result<()> {
+    site().run(|cluster| {
+        let programs = "printf '0 printenv SLURM_VIPU_GCD\\n1 printenv SLURM_VIPU_GCD\\n' > programs.conf
+             srun --label --multi-prog programs.conf | sort";
+        let two = cluster.sbatch(programs, &["--ipus=16", "--ipu-gcds=2", "--ntasks=2", "--nodes=2"])?;
+        ended(cluster, two, "COMPLETED")?;
+        ensure!(cluster.job_output(two) == "0: 0\n1: 1\n", "{}", cluster.job_output(two));
+        let groups = "srun --het-group=0 sh -c 'echo first $SLURM_VIPU_IPUS'
+             srun --het-group=1 sh -c 'echo second $SLURM_VIPU_IPUS'";
+        let het = cluster.sbatch(groups, &["--ntasks=1", ":", "--ipus=4"])?;
+        ended(cluster, het, "COMPLETED")?;
+        ensure!(cluster.job_output(het) == "first\nsecond 4\n", "{}", cluster.job_output(het));
+        Ok(())
+    })
+}
+
 #[test]
 fn user_examples_of_the_page_run() -> Result<()> {
     run(include_str!("../../../docs/users.md"), &SIX)
