@@ -12,12 +12,13 @@ const FAULTS: [&str; 3] = ["panic", "fatal", "error:"];
 
 /// Parts of error lines that are usual for slurmctld on a test machine: on its first start, without mail or
 /// PMIx, and under load. An srun asks for its job itself, and may have ended before slurmctld's answers
-/// arrive. 22.05 logs the numbers of these answers in place of their names. slurmctld may end while its own
+/// arrive. 22.05 logs the numbers of these answers in place of their names. A slurmctld may be killed while its backup
+/// asks for its state. slurmctld may end while its own
 /// thread saves nodes or reservations: `dump_all_node_state` and `dump_all_resv_state` hold the two locks
 /// that it then reports, nothing of ours does. The thread of a connection from slurmdbd may detach itself while
 /// slurmctld, at its end, waits for it: `slurm_persist_conn_recv_server_fini` then cannot join it. "no IPU job of
 /// model" is our line on a controller that a test takes away.
-const HARMLESS: [&str; 15] = [
+const HARMLESS: [&str; 16] = [
     "no IPU job of model ",
     "Could not open ",
     "state save file. ",
@@ -30,6 +31,7 @@ const HARMLESS: [&str; 15] = [
     "msg_type=7004: ",
     "(msg_type=RESPONSE_RESOURCE_ALLOCATION) failed",
     "msg_type=4002: ",
+    "(msg_type=REQUEST_CONTROL_STATUS) failed",
     "Locks left set config:R, job:, node:R, partition:, ",
     "Semaphores still set after ",
     "slurm_persist_conn_recv_server_fini: pthread_join(): Invalid argument",
