@@ -23,13 +23,14 @@ const LOST_ANSWER: &str = "Zero Bytes were transmitted or received";
 const NOTICE_LIMIT: Duration = Duration::from_secs(20);
 
 /// The words of the plugin about a fault of the controller or a disk.
-const NOTICES: [&str; 6] = [
+const NOTICES: [&str; 7] = [
     "trying again",
     "no IPU job of model",
     "cannot start",
     "No space left",
     "another id is used",
     "does not stay idle",
+    "is made anew",
 ];
 
 /// The script of the job: prints the process that started it, and stays until it may go.
