@@ -1,6 +1,7 @@
 //! The examples of the pages for users, which run exactly as they are printed.
 
 mod service;
+mod training;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -196,7 +197,8 @@ fn user_advice_for_several_programs_works() -> Result<()> {
 
 #[test]
 fn user_examples_of_the_page_run() -> Result<()> {
-    run(include_str!("../../../docs/users.md"), &SIX)
+    let training: &[&str] = &["python3 train.py (4 IPUs, GCD 0 of 1)"];
+    run(include_str!("../../../docs/users.md"), &[&SIX[..], &[training]].concat())
 }
 
 #[test]

@@ -1,0 +1,55 @@
+//! The training of docs/users.md: it saves before its time limit, and goes on in the next run.
+
+use std::fs;
+
+use anyhow::{Context, Result, ensure};
+use testbed::{Cluster, JobId, wait_until};
+
+use super::{Example, install, site};
+use crate::LIMIT;
+use crate::jobs::{begin_again, ended, update, waits_again};
+
+const PAGE: &str = include_str!("../../../../docs/users.md");
+
+/// Saves when it is told to, and ends with the exit code that a file has. With a saved state, it goes on to its end.
+const TRAIN: &str = r#"#!/bin/bash
+[ "$*" = train.py ] && [ -r "$IPUOF_CONFIG_PATH" ] || exit 3
+trap 'touch saved; exit "$(cat code)"' USR1
+[ ! -e saved ] || { touch went-on; exit 0; }
+touch started
+while sleep 0.1; do :; done
+"#;
+
+fn saves_and_goes_on(cluster: &Cluster, example: &Example, job: JobId, code: u8) -> Result<()> {
+    let file = |name: &str| cluster.layout().jobs().join(name);
+    fs::write(file("code"), code.to_string())?;
+    example.play(cluster)?;
+    wait_until("the training to start", LIMIT, || Ok(file("started").exists()))?;
+    // The signal is due at once. Slurm sends it within half a minute.
+    update(cluster, job, &["TimeLimit=5"])?;
+    waits_again(cluster, job, 1)?;
+    ensure!(file("saved").exists(), "job {job} was requeued and had not saved");
+    update(cluster, job, &["TimeLimit=60"])?;
+    begin_again(cluster, job)?;
+    let ended = ended(cluster, job, "COMPLETED")?;
+    ensure!(ended.restarts == 1 && file("went-on").exists(), "{ended:?}");
+    for name in ["started", "saved", "went-on"] {
+        fs::remove_file(file(name))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn user_training_of_the_page_saves_and_goes_on() -> Result<()> {
+    site().slurm_conf("FirstJobId=42").run(|cluster| {
+        install(cluster, &[("python3", TRAIN)])?;
+        let heading = "Save at the time limit and go on";
+        let mut example =
+            Example::all(PAGE)?.into_iter().find(|example| example.heading == heading).context(heading)?;
+        saves_and_goes_on(cluster, &example, JobId(42), 0)?;
+        let by_exit_code = "sbatch --ipu-requeue-on=42 long.sh";
+        ensure!(PAGE.contains(by_exit_code), "the page says nothing of {by_exit_code}");
+        example.typed = vec![by_exit_code];
+        saves_and_goes_on(cluster, &example, JobId(43), 42)
+    })
+}
