@@ -88,7 +88,8 @@ pub(crate) const MOST_PLANS: usize = 16;
 /// All plans, one for each job.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WaitingLine {
-    by_job: HashMap<u32, Plan>,
+    /// On the heap each, because a table of thousands of jobs is up to half empty.
+    by_job: HashMap<u32, Box<Plan>>,
     /// The waiting jobs of each model, the last in line first.
     lines: HashMap<ModelName, BTreeSet<Rank>>,
     /// The time at which all plans were last checked.
@@ -135,7 +136,7 @@ impl WaitingLine {
         let after = (plan.wish.clone(), plan.not_before.max(now));
         let before = self.take_out(job).map(|before| (before.wish, before.not_before.max(now)));
         self.line(&after.0.model).insert(after.0.rank);
-        self.by_job.insert(job, plan);
+        self.by_job.insert(job, Box::new(plan));
         let is_news = before.is_none_or(|before| before != after);
         self.changes += u64::from(is_news);
         is_news
@@ -150,7 +151,7 @@ impl WaitingLine {
     pub(crate) fn behind_rank(&self, model: &ModelName, end: Bound<Rank>) -> impl Iterator<Item = &Plan> {
         let line = self.lines.get(model).into_iter();
         let ranks = line.flat_map(move |line| line.range((Bound::Unbounded, end)).rev());
-        ranks.filter_map(|rank| self.by_job.get(&rank.job.0))
+        ranks.filter_map(|rank| self.plan_of(rank.job.0))
     }
 
     /// Notes the start that the scheduler was told.
@@ -169,7 +170,7 @@ impl WaitingLine {
 
     /// The plan of a job in line.
     pub(crate) fn plan_of(&self, job: u32) -> Option<&Plan> {
-        self.by_job.get(&job)
+        self.by_job.get(&job).map(Box::as_ref)
     }
 
     /// The job that has to start before this one, as of the last look that told one.
@@ -199,7 +200,7 @@ impl WaitingLine {
     fn take_out(&mut self, job: u32) -> Option<Plan> {
         let plan = self.by_job.remove(&job)?;
         self.line(&plan.wish.model).remove(&plan.wish.rank);
-        Some(plan)
+        Some(*plan)
     }
 
     /// The plans of a model that count, the first in line first.
@@ -225,7 +226,7 @@ impl WaitingLine {
                 continue;
             }
             plan.mind_expectation(jobs);
-            in_force.push(Plan { not_before: plan.not_before.max(now), ..plan.clone() });
+            in_force.push(Plan { not_before: plan.not_before.max(now), ..(**plan).clone() });
         }
         over.into_iter().for_each(|job| drop(self.drop_of(job)));
         in_force

@@ -1,8 +1,12 @@
 //! The identity of a job.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 /// A job, as Slurm's commands name it.
+///
+/// Jobs with equal texts share them, because thousands of jobs may wait with few different names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Job {
@@ -14,12 +18,12 @@ pub struct Job {
     /// `17+1`.
     pub component: Option<(u32, u32)>,
     /// The name of the job.
-    pub name: Option<String>,
+    pub name: Option<Arc<str>>,
     /// The numeric id of its user.
     pub user: u32,
     /// The Slurm partition in which it runs or was last tried.
-    pub slurm_partition: Option<String>,
+    pub slurm_partition: Option<Arc<str>>,
     /// The name of its QOS. None without accounting.
     #[serde(default)]
-    pub qos: Option<String>,
+    pub qos: Option<Arc<str>>,
 }

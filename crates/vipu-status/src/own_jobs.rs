@@ -1,6 +1,7 @@
 //! The jobs of one user, for a document that hides the owners of jobs.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +32,7 @@ pub struct OwnPartition {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnWaitingJob {
     job: Job,
-    reason: Option<String>,
+    reason: Option<Arc<str>>,
 }
 
 impl Status {

@@ -1,5 +1,7 @@
 //! A job that waits for IPUs.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Job, Place};
@@ -31,7 +33,7 @@ pub struct WaitingJob {
     /// The key of the job that has to start before this one.
     pub behind: Option<u64>,
     /// The reason why it waits, as squeue shows it.
-    pub reason: Option<String>,
+    pub reason: Option<Arc<str>>,
     /// The forecast of its start, as far as IPUs are concerned. None if it is unknown, if the planned IPUs are
     /// those of jobs without a time limit, or if the job is far back in line.
     pub start: Option<i64>,

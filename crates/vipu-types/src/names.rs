@@ -1,6 +1,7 @@
 //! Names that are checked once, where they are read.
 
 use std::fmt::{self, Write as _};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +27,8 @@ macro_rules! name_type {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
-        pub struct $name(String);
+        // Shared, because each waiting job and each claim has copies.
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// Checks `text`.
@@ -39,7 +41,7 @@ macro_rules! name_type {
                 let rest_well =
                     text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
                 if starts_well && rest_well && text.len() <= $max {
-                    Ok(Self(text))
+                    Ok(Self(text.into()))
                 } else {
                     Err(BadName::new($kind, text, $rule))
                 }
@@ -66,7 +68,7 @@ macro_rules! name_type {
 
         impl From<$name> for String {
             fn from(name: $name) -> String {
-                name.0
+                name.0.as_ref().to_owned()
             }
         }
     };
@@ -93,7 +95,7 @@ name_type!(
 impl ModelName {
     /// The model of the nodes whose GRES types are sizes of partitions ([`crate::GresType::Size`]).
     pub fn of_sizes() -> Self {
-        Self("vipu".to_owned())
+        Self("vipu".into())
     }
 }
 

@@ -1,5 +1,7 @@
 //! A claim as a partition of the status document.
 
+use std::sync::Arc;
+
 use ledger::{Phase, PlacedClaim, Step};
 use vipu_status::{Partition, Place, State};
 
@@ -20,7 +22,7 @@ pub(super) fn partition(placed: PlacedClaim, clocks: Clocks, seen: Option<&SeenJ
     let claim = view.claim;
     let mut job = seen_jobs::job(claim.run.job, seen);
     job.user = claim.user;
-    job.slurm_partition = claim.slurm_partition.or(job.slurm_partition);
+    job.slurm_partition = claim.slurm_partition.map(Arc::from).or(job.slurm_partition);
     // An idle partition is no job's. Its last one may have ended long ago.
     let job = (state != State::Idle).then_some(job);
     let chosen = if places.is_empty() { claim.ipus } else { Vec::new() };

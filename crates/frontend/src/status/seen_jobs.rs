@@ -250,14 +250,10 @@ pub(super) fn job(id: u32, seen: Option<&SeenJob>) -> Job {
         user: seen.user,
         component: seen.component,
         array: seen.array,
-        name: text(&seen.name),
-        slurm_partition: text(&seen.slurm_partition),
-        qos: text(&seen.qos),
+        name: seen.name.clone(),
+        slurm_partition: seen.slurm_partition.clone(),
+        qos: seen.qos.clone(),
     }
-}
-
-pub(super) fn text(shared: &Option<Arc<str>>) -> Option<String> {
-    shared.as_deref().map(str::to_owned)
 }
 
 #[cfg(test)]

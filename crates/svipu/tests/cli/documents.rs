@@ -49,7 +49,7 @@ pub(crate) fn partition(id: u32, user: u32, state: State, places: Vec<Place>) ->
     let job = Job {
         id,
         user,
-        name: Some(format!("train{id}")),
+        name: Some(format!("train{id}").into()),
         slurm_partition: Some("ipu".into()),
         ..Job::default()
     };
@@ -255,8 +255,8 @@ pub(crate) fn hostile() -> Status {
     (entry.since, entry.ends, row.start) = (i64::MIN, Some(i64::MAX), Some(i64::MIN));
     row.duration = u64::MAX;
     for job in [&mut entry.job, &mut row.job].into_iter().flatten() {
-        (job.name, job.slurm_partition) = (Some(evil.clone()), Some(evil.clone()));
+        (job.name, job.slurm_partition) = (Some(evil.clone().into()), Some(evil.clone().into()));
     }
-    (row.reason, row.planned_controller) = (Some(long), Some(evil));
+    (row.reason, row.planned_controller) = (Some(long.into()), Some(evil));
     status
 }
