@@ -74,7 +74,7 @@ fn look(
     fields: &GresSlurmdConf,
 ) -> Result<(), String> {
     let wrong = |member: &str| Err(format!("{member} of a gres_slurmd_conf_t reads wrong"));
-    if probe.beginning(record.text_pointer(fields.name)) != name.as_bytes() {
+    if probe.beginning(record.text_pointer(fields.name)).as_deref() != Some(name.as_bytes()) {
         return wrong("name");
     }
     for (member, field) in [("type_name", fields.type_name), ("file", fields.file)] {

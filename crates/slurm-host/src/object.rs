@@ -4,6 +4,7 @@ use std::ffi::{CStr, CString, OsStr, c_void};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
+use std::sync::OnceLock;
 
 use crate::text;
 
@@ -67,5 +68,6 @@ pub fn folder_of(address: NonNull<c_void>) -> Option<PathBuf> {
 
 /// Returns the folder of the object into which this code is linked.
 pub fn own_folder() -> Option<PathBuf> {
-    folder_of(NonNull::new(own_folder as *mut c_void)?)
+    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
+    FOUND.get_or_init(|| folder_of(NonNull::new(own_folder as *mut c_void)?)).clone()
 }

@@ -57,8 +57,8 @@ impl Probe {
     /// The most bytes of a text that are looked at.
     pub(crate) const TEXT_BYTES: usize = 128;
 
-    /// Returns the beginning of a C string, up to [`Self::TEXT_BYTES`]; empty if nothing can be read.
-    pub(crate) fn beginning(&self, from: *const c_void) -> Vec<u8> {
+    /// Returns the beginning of a C string, up to [`Self::TEXT_BYTES`]; None if nothing can be read.
+    pub(crate) fn beginning(&self, from: *const c_void) -> Option<Vec<u8>> {
         let mut bytes = [0; Self::TEXT_BYTES];
         let mut read = self.copy(from, &mut bytes);
         if read == 0 {
@@ -68,13 +68,14 @@ impl Probe {
                 read += 1;
             }
         }
-        bytes[..read].split(|&byte| byte == 0).next().unwrap_or_default().to_vec()
+        let text = bytes[..read].split(|&byte| byte == 0).next();
+        text.filter(|_| read > 0).map(<[u8]>::to_vec)
     }
 
     /// Whether there is a C string that a person could have written.
     pub(crate) fn is_text(&self, from: *const c_void) -> bool {
         let printable = |byte: &u8| *byte >= b' ' || byte.is_ascii_whitespace();
-        self.copy(from, &mut [0]) == 1 && self.beginning(from).iter().all(printable)
+        self.beginning(from).is_some_and(|text| text.iter().all(printable))
     }
 
     /// Whether there is a list of `count` texts. The user chooses the number, so no number is too large: the

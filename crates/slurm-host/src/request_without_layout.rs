@@ -32,5 +32,5 @@ pub unsafe fn wants_ipus(job: RawJob) -> bool {
 
 fn asks_for_vipu(probe: &Probe, address: *const c_void) -> bool {
     let text = probe.beginning(address);
-    text.starts_with(b"gres") && text.windows(4).any(|word| word == b"vipu")
+    text.is_some_and(|text| text.starts_with(b"gres") && text.windows(4).any(|word| word == b"vipu"))
 }

@@ -58,7 +58,7 @@ const PLUGSTACK_CONF: &str = "plugstack.conf";
 
 const NODES_PLUGSTACK_CONF: &str = "plugstack-nodes.conf";
 
-/// The file that slurm.conf includes, with the lines that a site adds for slurm-vipu.
+/// The file that slurm.conf includes, with the lines that a site adds for slurm-vipu, or those of stock Slurm.
 const PLUGIN_CONF: &str = "v-ipu-plugin.conf";
 
 /// The name of the cluster: that of its folder, as Slurm allows it.
@@ -99,6 +99,11 @@ pub(crate) fn write(layout: &Layout, settings: &Settings, at: &Addresses) -> Res
         write(name, text)?;
     }
     if !settings.plugin {
+        // The form is that with the plugins, so that comparisons measure the plugins alone.
+        fs::create_dir_all(layout.plugins())?;
+        let lines =
+            format!("SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\n{}", node_lines(settings, at));
+        write(PLUGIN_CONF, &without(&lines, &settings.slurm_conf))?;
         return write(PLUGSTACK_CONF, "");
     }
     installed::install_all(layout, settings)?;
@@ -165,14 +170,7 @@ fn plugin_conf(settings: &Settings, at: &Addresses, series: Series) -> String {
 
 fn slurm_conf(layout: &Layout, settings: &Settings, at: &Addresses) -> Result<String> {
     let dir = layout.root().display();
-    let (plugin_dir, ending) = match settings.plugin {
-        true => (plugin_dir(&layout.plugins())?, format!("Include {PLUGIN_CONF}\n")),
-        false => {
-            let select = "SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\n".to_owned();
-            let stock = format!("PluginDir={}", programs::stock_plugins()?.display());
-            (stock, select + &node_lines(settings, at))
-        }
-    };
+    let plugin_dir = plugin_dir(&layout.plugins())?;
     let controllers = controllers(settings);
     let port = at.slurmctld;
     let cpus = settings.cpus;
@@ -207,7 +205,7 @@ fn slurm_conf(layout: &Layout, settings: &Settings, at: &Addresses) -> Result<St
          SlurmdParameters=config_overrides\n\
          KillWait=5\n\
          NodeName=DEFAULT CPUs={cpus}{memory}\n\
-         {ending}"
+         Include {PLUGIN_CONF}\n"
     ))
 }
 
