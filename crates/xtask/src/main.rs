@@ -19,6 +19,8 @@ mod layout;
 mod matrix;
 mod needed_packages;
 #[cfg(test)]
+mod page_commands;
+#[cfg(test)]
 mod page_links;
 #[cfg(test)]
 mod page_messages;
