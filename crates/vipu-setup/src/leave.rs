@@ -3,10 +3,14 @@
 mod clean;
 mod conf_lines;
 mod files;
+mod health_check;
 mod jobs;
 mod left;
 mod partitions;
 mod site;
+#[cfg(test)]
+mod tests;
+mod tres;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -81,6 +85,10 @@ fn check(site: &Site) -> Result<ExitCode> {
         conf_lines::to_keep(site, &jobs).into_iter().chain([last]).collect()
     };
     left.iter().for_each(|left| println!("{left}"));
+    if !site.has_our_selector() {
+        // As long as the mark is there, it is left itself, so that `next` is not printed.
+        health_check::note(site).iter().for_each(|note| println!("{note}"));
+    }
     if left.is_empty() {
         println!("nothing is left");
         next.iter().for_each(|line| println!("{line}"));

@@ -7,6 +7,7 @@ use slurm_conf::Place;
 use super::jobs::{self, Job};
 use super::left::Left;
 use super::site::Site;
+use super::{health_check, tres};
 
 /// The lists of slurm.conf that have a word of slurm-vipu.
 const LISTS: [&str; 3] = ["SelectTypeParameters", "JobSubmitPlugins", "AccountingStorageTRES"];
@@ -22,6 +23,7 @@ pub fn to_change(site: &Site, jobs: &[Job]) -> Vec<String> {
     lines.push(format!("  {}: {stock}", place(site, "SelectType")));
     lines.extend(left(site, jobs).iter().map(|left| format!("  {left}")));
     lines.extend(to_keep(site, jobs).map(|line| format!("  {line}")));
+    lines.extend(health_check::note(site).map(|line| format!("  {line}")));
     lines.push("then run: slurm-vipu-setup leave --clean".to_owned());
     lines
 }
@@ -33,13 +35,15 @@ pub fn to_keep(site: &Site, jobs: &[Job]) -> Option<String> {
 
 /// The lines to remove.
 pub fn left(site: &Site, jobs: &[Job]) -> Vec<Left> {
-    let mut left = Vec::new();
+    // slurmctld does not start with a weight of a TRES that is no longer in AccountingStorageTRES.
+    let mut left = tres::weights(site);
     let remove = |word: &str| format!("remove {word}");
     for key in LISTS {
         for word in listed(site, key) {
             left.push(Left::new(place(site, key), format!("{key} has {word}"), remove(&word)));
         }
     }
+    left.extend(tres::licenses(site));
     left.extend(site.conf.nodes().iter().filter_map(gres));
     left.extend(own_folders(site).map(|folder| {
         let what = format!("PluginDir has {folder}, without which Slurm does not start");
@@ -53,6 +57,7 @@ pub fn left(site: &Site, jobs: &[Job]) -> Vec<Left> {
     if let Some(plugin) = site.plugstack.plugin("spank_ipuof.so") {
         left.push(Left::new(shown(&plugin.place), "it loads spank_ipuof.so", "remove the line"));
     }
+    left.extend(health_check::left(site));
     left
 }
 
@@ -70,7 +75,7 @@ fn listed(site: &Site, key: &str) -> Vec<String> {
     let words = site.conf.value(key).unwrap_or_default().split(',').map(str::trim);
     let own = |word: &&str| {
         let name = word.rsplit('/').next().unwrap_or_default();
-        name == "vipu" || name.starts_with("vipu:") || name.eq_ignore_ascii_case("other_cons_tres")
+        tres::is_ours(word) || name == "vipu" || name.eq_ignore_ascii_case("other_cons_tres")
     };
     words.filter(own).map(str::to_owned).collect()
 }
@@ -84,10 +89,10 @@ fn gres(node: &slurm_conf::Named) -> Option<Left> {
     (!offers.is_empty()).then(|| Left::new(shown(&gres.place), what, fix))
 }
 
-fn place(site: &Site, key: &str) -> String {
+pub fn place(site: &Site, key: &str) -> String {
     site.conf.line(key).map_or_else(|| site.path.display().to_string(), |line| shown(&line.place))
 }
 
-fn shown(place: &Place) -> String {
+pub fn shown(place: &Place) -> String {
     format!("{}:{}", place.file.display(), place.line)
 }

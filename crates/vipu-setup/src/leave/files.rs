@@ -1,5 +1,6 @@
 //! The files of slurm-vipu.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
@@ -10,10 +11,9 @@ use super::site::Site;
 
 /// The files and folders that this cluster's slurm-vipu has written, without those of its partitions.
 pub fn written(site: &Site) -> Vec<PathBuf> {
-    // Slurm has the name in small letters.
-    let cluster = site.conf.value("ClusterName").unwrap_or_default().to_lowercase();
+    let cluster = cluster(site);
     let is_shared = |name: &str| {
-        name == format!(".vipu_{cluster}")
+        name == mark(site)
             || name == file_names::public(&cluster)
             || name == file_names::requests(&cluster)
             || file_names::user_of(name, &cluster).is_some()
@@ -41,8 +41,28 @@ pub fn left(site: &Site) -> Vec<Left> {
     let mut left: Vec<_> =
         files.map(|path| Left::new(path.display().to_string(), "slurm-vipu wrote it", fix)).collect();
     let conf = site.path.with_file_name("vipu.conf");
-    if conf.exists() {
-        left.push(Left::new(conf.display().to_string(), "no other software reads it", "remove it"));
-    }
+    let confs = site.model_files.iter().chain(Some(&conf).filter(|conf| conf.exists()));
+    // vipu.conf names a controller, too, unless it is broken.
+    let confs: BTreeSet<_> = confs.collect();
+    let removed =
+        |conf: &PathBuf| Left::new(conf.display().to_string(), "no other software reads it", "remove it");
+    left.extend(confs.into_iter().map(removed));
     left
+}
+
+/// The marks of this cluster in directories of IPUoF files.
+pub fn marks(site: &Site) -> Vec<PathBuf> {
+    let directories = site.ipuof_dirs().into_iter();
+    let marks = directories.map(|directory| directory.join(mark(site)));
+    marks.filter(|mark| mark.exists()).collect()
+}
+
+/// The name of the mark.
+pub fn mark(site: &Site) -> String {
+    format!(".vipu_{}", cluster(site))
+}
+
+/// The name of the cluster as Slurm has it: in small letters.
+fn cluster(site: &Site) -> String {
+    site.conf.value("ClusterName").unwrap_or_default().to_lowercase()
 }

@@ -18,7 +18,9 @@ pub struct Site {
     pub path: PathBuf,
     pub conf: SlurmConf,
     pub plugstack: Plugstack,
-    /// The settings of each file for models, or why one of the files is not read.
+    /// vipu.conf and each `<model>.conf`: the files beside slurm.conf that name a controller.
+    pub model_files: Vec<PathBuf>,
+    /// The settings of each of these files, or why one of the files is not read.
     pub settings: Result<Vec<Settings>, String>,
     /// The partitions of the journal, or why nobody knows them.
     pub journal: Result<Vec<LiveRecord>, String>,
@@ -47,8 +49,9 @@ impl Site {
         let beside = folder.join("plugstack.conf");
         let plugstack = conf.value("PlugStackConfig").map_or(beside, PathBuf::from);
         let plugstack = Plugstack::read(&plugstack, &mut OnDisk).unwrap_or_default();
-        let settings = settings(folder);
-        let mut site = Self { path, conf, plugstack, settings, journal: Ok(Vec::new()) };
+        let model_files = model_files(folder);
+        let settings = settings(&model_files);
+        let mut site = Self { path, conf, plugstack, model_files, settings, journal: Ok(Vec::new()) };
         site.journal = journal(&site.journal_path());
         Ok(site)
     }
@@ -109,13 +112,17 @@ impl Site {
     }
 }
 
-/// The settings of all files beside slurm.conf that name a controller.
-fn settings(folder: &Path) -> Result<Vec<Settings>, String> {
+/// The files beside slurm.conf that name a controller.
+fn model_files(folder: &Path) -> Vec<PathBuf> {
     let files = OnDisk.matching(&folder.join("*.conf")).into_iter();
     let names_controller =
         |file: &PathBuf| OnDisk.read(file).is_ok_and(|text| text.to_lowercase().contains("apihost"));
-    let read = |file: PathBuf| vipu_conf::load_file(&file).map(|good| good.settings);
-    files.filter(names_controller).map(|file| read(file).map_err(|why| why.one_line())).collect()
+    files.filter(names_controller).collect()
+}
+
+fn settings(files: &[PathBuf]) -> Result<Vec<Settings>, String> {
+    let read = |file: &PathBuf| vipu_conf::load_file(file).map(|good| good.settings);
+    files.iter().map(|file| read(file).map_err(|why| why.one_line())).collect()
 }
 
 fn journal(path: &Path) -> Result<Vec<LiveRecord>, String> {
