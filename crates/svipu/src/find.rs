@@ -17,11 +17,24 @@ pub(crate) fn document(
     configured: Option<&Path>,
     surroundings: &Surroundings,
 ) -> Result<Source, Failure> {
+    at(place(option, configured, surroundings)?)
+}
+
+/// The document or the directory where it is looked for, or the address of an exporter.
+pub(crate) fn place(
+    option: Option<&Path>,
+    configured: Option<&Path>,
+    surroundings: &Surroundings,
+) -> Result<PathBuf, Failure> {
     let given = option.map(Path::to_owned);
     let given = given.or_else(|| surroundings.variable("SVIPU_STATUS").map(PathBuf::from));
     let given = given.or_else(|| configured.map(Path::to_owned));
-    let path = given.or_else(|| ipuof_dir(surroundings).filter(|it| it.is_dir())).ok_or(Failure::NotFound)?;
-    match Source::from(path) {
+    given.or_else(|| ipuof_dir(surroundings).filter(|it| it.is_dir())).ok_or(Failure::NotFound)
+}
+
+/// The document at a place.
+pub(crate) fn at(place: PathBuf) -> Result<Source, Failure> {
+    match Source::from(place) {
         Source::File(path) if path.is_dir() => in_directory(&path).map(Source::File),
         source => Ok(source),
     }

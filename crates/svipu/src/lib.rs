@@ -136,11 +136,15 @@ fn answer(
     if arguments.common.json && !command.has_json() {
         return Err(Failure::NoJson);
     }
-    let found = || {
+    let place = || {
         let configuration = Configuration::read(surroundings)?;
         let common = configuration.complete(&arguments.common, command);
-        let source = find::document(common.status.as_deref(), configuration.status.as_deref(), surroundings)?;
-        Ok::<_, Failure>((common, source))
+        let place = find::place(common.status.as_deref(), configuration.status.as_deref(), surroundings)?;
+        Ok::<_, Failure>((common, place))
+    };
+    let found = || {
+        let (common, place) = place()?;
+        Ok::<_, Failure>((common, find::at(place)?))
     };
     let mut page = |show: &dyn Fn(&View<'_>) -> Result<String, Failure>| {
         let (mut common, source) = found()?;
@@ -209,6 +213,6 @@ fn answer(
         Command::Migrate { slurm_conf, pool } => {
             migrate::show(slurm_conf.as_deref(), *pool, &arguments.common, surroundings)
         }
-        Command::Exporter { listen } => Err(exporter::serve(*listen, found()?.1)),
+        Command::Exporter { listen } => Err(exporter::serve(*listen, place()?.1)),
     }
 }

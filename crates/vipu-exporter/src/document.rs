@@ -8,7 +8,6 @@ use axum::response::Response;
 use tokio::sync::Semaphore;
 use tokio::{task, time};
 use vipu_status::Status;
-use vipu_status_reader::Source;
 
 use crate::answer;
 
@@ -16,18 +15,21 @@ use crate::answer;
 const READ: Duration = Duration::from_secs(8);
 
 /// The document, or the reason why there is none.
-pub(crate) type Document = Result<Status, String>;
+pub type Document = Result<Status, String>;
+
+/// Finds and reads the document.
+pub(crate) type Read = dyn Fn() -> Document + Send + Sync;
 
 /// Reads the document, for one request at a time.
 #[derive(Clone)]
 pub(crate) struct Reader {
-    source: Arc<Source>,
+    read: Arc<Read>,
     turn: Arc<Semaphore>,
 }
 
 impl Reader {
-    pub(crate) fn new(source: Source) -> Self {
-        Self { source: Arc::new(source), turn: Arc::new(Semaphore::new(1)) }
+    pub(crate) fn new(read: Arc<Read>) -> Self {
+        Self { read, turn: Arc::new(Semaphore::new(1)) }
     }
 
     /// Reads the document and makes an answer of it and of the Unix time, on a thread that may wait.
@@ -40,10 +42,10 @@ impl Reader {
         let own_make = make.clone();
         let read = async {
             let turn = self.turn.clone().acquire_owned().await;
-            let source = self.source.clone();
+            let read = self.read.clone();
             task::spawn_blocking(move || {
                 let _turn = turn;
-                own_make(source.read(), now())
+                own_make(read(), now())
             })
             .await
         };

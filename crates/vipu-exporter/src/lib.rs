@@ -24,20 +24,26 @@ mod server;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use tokio::net::TcpListener;
-use vipu_status_reader::Source;
 
-/// Serves until the process ends. `ready` gets the address as soon as clients can connect.
+pub use document::Document;
+
+/// Serves until the process ends. `read` gives the document of a request: there may be none yet. `ready` gets the address as soon as clients can connect.
 ///
 /// # Errors
 /// The address cannot be listened on.
-pub fn run(listen: SocketAddr, source: Source, ready: impl FnOnce(SocketAddr)) -> io::Result<Infallible> {
+pub fn run(
+    listen: SocketAddr,
+    read: impl Fn() -> Document + Send + Sync + 'static,
+    ready: impl FnOnce(SocketAddr),
+) -> io::Result<Infallible> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let listener = TcpListener::bind(listen).await?;
         ready(listener.local_addr()?);
-        Ok(server::serve(listener, routes::all(source)).await)
+        Ok(server::serve(listener, routes::all(Arc::new(read))).await)
     })
 }
 

@@ -1,5 +1,7 @@
 //! The paths, and who answers them.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
@@ -7,9 +9,8 @@ use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
-use vipu_status_reader::Source;
 
-use crate::document::{Document, Reader};
+use crate::document::{Document, Read, Reader};
 use crate::metrics::Format;
 use crate::numbers::Numbers;
 use crate::{answer, health, metrics, query};
@@ -18,7 +19,7 @@ use crate::{answer, health, metrics, query};
 const MOST_BODY: usize = 4 << 10;
 
 /// All paths.
-pub(crate) fn all(source: Source) -> Router {
+pub(crate) fn all(read: Arc<Read>) -> Router {
     let on_document = |make: fn(Document, i64) -> Response| {
         get(move |State(reader): State<Reader>| async move { reader.answer(make).await })
     };
@@ -35,7 +36,7 @@ pub(crate) fn all(source: Source) -> Router {
             answer::error(StatusCode::METHOD_NOT_ALLOWED, "use POST for /query, and GET for other paths")
         })
         .layer(DefaultBodyLimit::max(MOST_BODY))
-        .with_state(Reader::new(source))
+        .with_state(Reader::new(read))
 }
 
 async fn metrics(State(reader): State<Reader>, headers: HeaderMap) -> Response {

@@ -1,8 +1,8 @@
 //! Documents on other hosts.
 
-use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener};
-use std::process::Command;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Command, Stdio};
 use std::{fs, thread};
 
 use clap::Parser as _;
@@ -88,4 +88,29 @@ fn cli_svipu_exporter_needs_a_free_address() {
         stderr.replace(&address, "ADDRESS"),
         "svipu: cannot listen on ADDRESS: Address already in use (os error 98): give --listen ADDRESS:PORT\n"
     );
+}
+
+#[test]
+fn cli_svipu_exporter_starts_before_the_document_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_svipu"));
+    command.args(["exporter", "--listen", "127.0.0.1:0", "--status"]).arg(folder.path());
+    let mut exporter = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(exporter.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.split("http://").nth(1).and_then(|text| text.split('/').next());
+    let readable = || {
+        let mut stream = TcpStream::connect(address?).ok()?;
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: it\r\n\r\n").ok()?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text).ok()?;
+        let value = text.split("\nvipu_status_readable ").nth(1)?;
+        value.chars().next()
+    };
+    let before = readable();
+    fs::write(folder.path().join("vipu_status.json"), pod64().to_json().unwrap()).unwrap();
+    let after = readable();
+    exporter.kill().unwrap();
+    exporter.wait().unwrap();
+    assert_eq!((before, after), (Some('0'), Some('1')), "{line}");
 }

@@ -28,7 +28,8 @@ impl Exporter {
         let (ready, address) = mpsc::channel();
         let source = Source::File(folder.path().join("vipu_status.json"));
         thread::spawn(move || {
-            vipu_exporter::run(([127, 0, 0, 1], 0).into(), source, |address| ready.send(address).unwrap())
+            let read = move || source.read();
+            vipu_exporter::run(([127, 0, 0, 1], 0).into(), read, |address| ready.send(address).unwrap())
         });
         Self { address: address.recv().unwrap(), folder }
     }
