@@ -88,7 +88,7 @@ pub(crate) const MOST_PLANS: usize = 16;
 /// All plans, one for each job.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WaitingLine {
-    /// On the heap each, because a table of thousands of jobs is up to half empty.
+    /// Boxed: up to half of the places of a large table are empty.
     by_job: HashMap<u32, Box<Plan>>,
     /// The waiting jobs of each model, the last in line first.
     lines: HashMap<ModelName, BTreeSet<Rank>>,

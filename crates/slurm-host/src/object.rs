@@ -68,6 +68,10 @@ pub fn folder_of(address: NonNull<c_void>) -> Option<PathBuf> {
 
 /// Returns the folder of the object into which this code is linked.
 pub fn own_folder() -> Option<PathBuf> {
-    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
-    FOUND.get_or_init(|| folder_of(NonNull::new(own_folder as *mut c_void)?)).clone()
+    static FOUND: OnceLock<PathBuf> = OnceLock::new();
+    if let Some(folder) = FOUND.get() {
+        return Some(folder.clone());
+    }
+    let folder = folder_of(NonNull::new(own_folder as *mut c_void)?)?;
+    Some(FOUND.get_or_init(|| folder).clone())
 }

@@ -27,8 +27,8 @@ pub(crate) fn serve(listen: SocketAddr, place: PathBuf) -> Failure {
     }
 }
 
-/// Reads the document, and looks for it until it was read once. After that the document of another cluster, which appears
-/// in the same directory, changes nothing.
+/// Looks for the document at each request, until it was read once. From then on, the document of another cluster in the
+/// same directory changes nothing.
 fn read(place: &Path, found: &OnceLock<Source>) -> Document {
     if let Some(source) = found.get() {
         return source.read();

@@ -11,7 +11,7 @@ use crate::error::Failure;
 use crate::slurm_files::SlurmFiles;
 use crate::surroundings::Surroundings;
 
-/// The place of the document. `option` is that of `--status`, `configured` that of svipu.toml.
+/// The document at its [`place`].
 pub(crate) fn document(
     option: Option<&Path>,
     configured: Option<&Path>,
@@ -20,7 +20,8 @@ pub(crate) fn document(
     at(place(option, configured, surroundings)?)
 }
 
-/// The document or the directory where it is looked for, or the address of an exporter.
+/// The place where the document is looked for: a file, a directory, or the address of an exporter. `option` is that of
+/// `--status`, `configured` that of svipu.toml.
 pub(crate) fn place(
     option: Option<&Path>,
     configured: Option<&Path>,

@@ -59,7 +59,7 @@ const PLUGSTACK_CONF: &str = "plugstack.conf";
 const NODES_PLUGSTACK_CONF: &str = "plugstack-nodes.conf";
 
 /// The file that slurm.conf includes, with the lines that a site adds for slurm-vipu, or those of stock Slurm.
-const PLUGIN_CONF: &str = "v-ipu-plugin.conf";
+const INCLUDED_CONF: &str = "v-ipu-plugin.conf";
 
 /// The name of the cluster: that of its folder, as Slurm allows it.
 pub(crate) fn cluster_name(layout: &Layout) -> String {
@@ -99,21 +99,21 @@ pub(crate) fn write(layout: &Layout, settings: &Settings, at: &Addresses) -> Res
         write(name, text)?;
     }
     if !settings.plugin {
-        // The form is that with the plugins, so that comparisons measure the plugins alone.
+        // The same form as with the plugins, so that comparisons measure the plugins alone.
         fs::create_dir_all(layout.plugins())?;
         let lines =
             format!("SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\n{}", node_lines(settings, at));
-        write(PLUGIN_CONF, &without(&lines, &settings.slurm_conf))?;
+        write(INCLUDED_CONF, &without(&lines, &settings.slurm_conf))?;
         return write(PLUGSTACK_CONF, "");
     }
     installed::install_all(layout, settings)?;
     if let Some(site) = &settings.site {
         let mut files = site.files(layout, at)?;
         let lines = files.remove("slurm.conf").unwrap_or_default();
-        write(PLUGIN_CONF, &without(&lines, &settings.slurm_conf))?;
+        write(INCLUDED_CONF, &without(&lines, &settings.slurm_conf))?;
         return files.iter().try_for_each(|(name, text)| write(name, text));
     }
-    write(PLUGIN_CONF, &without(&plugin_conf(settings, at, series), &settings.slurm_conf))?;
+    write(INCLUDED_CONF, &without(&plugin_conf(settings, at, series), &settings.slurm_conf))?;
     write(PLUGSTACK_CONF, &plugstack_conf(layout, settings, &layout.plugins()))?;
     symlink("vipu.conf", layout.conf("pod64.conf"))?;
     for OwnConf { model, listed, lines } in &settings.models {
@@ -205,7 +205,7 @@ fn slurm_conf(layout: &Layout, settings: &Settings, at: &Addresses) -> Result<St
          SlurmdParameters=config_overrides\n\
          KillWait=5\n\
          NodeName=DEFAULT CPUs={cpus}{memory}\n\
-         Include {PLUGIN_CONF}\n"
+         Include {INCLUDED_CONF}\n"
     ))
 }
 

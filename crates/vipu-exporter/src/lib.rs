@@ -30,7 +30,8 @@ use tokio::net::TcpListener;
 
 pub use document::Document;
 
-/// Serves until the process ends. `read` gives the document of a request: there may be none yet. `ready` gets the address as soon as clients can connect.
+/// Serves until the process ends. `read` is called for each request, and may have no document yet. `ready` gets the
+/// address as soon as clients can connect.
 ///
 /// # Errors
 /// The address cannot be listened on.

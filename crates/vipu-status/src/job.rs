@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+// slurmctld's jobs with equal texts share them: thousands of jobs may have few different names.
 /// A job, as Slurm's commands name it.
-///
-/// Jobs with equal texts share them, because thousands of jobs may wait with few different names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Job {

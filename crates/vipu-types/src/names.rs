@@ -26,7 +26,7 @@ macro_rules! name_type {
     ($(#[$doc:meta])* $name:ident, $kind:literal, $max:literal, $rule:literal) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
+        #[serde(try_from = "String")]
         // Shared, because each waiting job and each claim has copies.
         pub struct $name(Arc<str>);
 
@@ -66,11 +66,6 @@ macro_rules! name_type {
             }
         }
 
-        impl From<$name> for String {
-            fn from(name: $name) -> String {
-                name.0.as_ref().to_owned()
-            }
-        }
     };
 }
 

@@ -3,8 +3,9 @@
 //! Nothing is run. A word such as PARTITION or `42` stands for a value. Not seen are command lines of other programs, the
 //! words behind `--` (which another program gets), and a program behind further words, as in `docker exec`.
 
+use clap::builder::ValueParser;
 use clap::error::ErrorKind;
-use clap::{Command, CommandFactory as _};
+use clap::{Arg, Command, CommandFactory as _};
 
 use crate::{Task, page_links};
 
@@ -41,7 +42,8 @@ fn code(page: &str) -> impl Iterator<Item = Code> {
 
 /// The command lines of ours in a piece of code, with the definition of the program.
 fn command_lines(code: &str) -> Vec<(Command, Vec<String>)> {
-    let apart = code.replace("\"$(", " ; ").replace("$(", " ; ").replace([')', '|', ';', '>'], " ; ");
+    let apart = code.replace("\"$(", " ; ").replace(")\"", " ; ").replace("$(", " ; ");
+    let apart = apart.replace([')', '|', ';', '>'], " ; ");
     let words = shlex::split(&apart).unwrap_or_default();
     let commands = words.split(|word| [";", "&&", "--"].contains(&word.as_str()));
     let ours = commands.filter_map(|words| {
@@ -69,11 +71,18 @@ fn is_name(command: &Command, words: &[String]) -> bool {
     command.find_subcommand(first).is_some_and(|command| is_name(command, rest))
 }
 
+/// The command with options that take any text: `N` and `MODEL` stand for values.
+fn with_any_values(command: Command) -> Command {
+    let any_value = |arg: Arg| {
+        if arg.get_action().takes_values() { arg.value_parser(ValueParser::os_string()) } else { arg }
+    };
+    command.mut_args(any_value).mut_subcommands(with_any_values)
+}
+
 /// What is wrong with a command line.
 fn fault(command: &Command, words: &[String], is_inline: bool) -> Option<ErrorKind> {
     let line = std::iter::once("program").chain(words.iter().map(String::as_str));
-    match command.clone().try_get_matches_from(line).err()?.kind() {
-        ErrorKind::InvalidValue | ErrorKind::ValueValidation => None,
+    match with_any_values(command.clone()).try_get_matches_from(line).err()?.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => None,
         _ if is_inline && is_name(command, words) => None,
         kind => Some(kind),
@@ -113,10 +122,9 @@ fn cli_wrong_commands_of_a_page_are_found() {
         wrong("Run `slurm-vipu-setup leave\n--made-up`, `cargo xtask made-up` and `svipu drain x`.\n"),
         3
     );
-    assert_eq!(
-        wrong(
-            "* `svipu drain`:\n\n      X=1 svipu drain MODEL --reason \\\n        TEXT > file  # as above\n"
-        ),
-        0
-    );
+    assert_eq!(wrong("    svipu drain MODEL --hours N --made-up\n"), 1);
+    assert_eq!(wrong("Run `eval \"$(svipu made-up)\"`.\n"), 1);
+    let right =
+        "* `svipu drain`:\n\n      X=1 svipu drain MODEL --reason \\\n        TEXT > file  # as above\n";
+    assert_eq!(check(right), (2, vec![]));
 }

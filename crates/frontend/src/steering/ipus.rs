@@ -22,7 +22,7 @@ impl Ipus {
         match place {
             Some(place) => Ok(Self::Place(controller()?, self::place(place)?)),
             None if whole.contains(':') => Ok(Self::Controller(controller()?)),
-            None => Ok(Self::Named(ModelName::new(whole).map_err(|why| why.to_string())?.into())),
+            None => Ok(Self::Named(ModelName::new(whole).map_err(|why| why.to_string())?.to_string())),
         }
     }
 

@@ -14,7 +14,7 @@ const SCRIPT: &str = "check-ipus.sh";
 pub fn left(site: &Site) -> Option<Left> {
     let program = program(site).filter(|program| looks_for_mark(site, program))?;
     let what = format!("HealthCheckProgram={program} looks for the mark {} in IpuofDir", files::mark(site));
-    let fix = "take this out before slurm-vipu-setup leave --clean: that removes the mark, and the script then drains all nodes";
+    let fix = "take this out: without the mark, which slurm-vipu-setup leave --clean removes, the script drains all nodes";
     Some(Left::new(place(site, "HealthCheckProgram"), what, fix))
 }
 
@@ -48,5 +48,8 @@ fn looks_for_mark(site: &Site, program: &str) -> bool {
 
 /// Whether a line that is no comment names the mark of this cluster.
 fn names_mark(site: &Site, line: &str) -> bool {
-    !line.trim_start().starts_with('#') && line.to_lowercase().contains(&files::mark(site))
+    let is_end = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-');
+    let line = line.to_lowercase();
+    // The name of another cluster may begin with that of this one.
+    !line.trim_start().starts_with('#') && line.split(&files::mark(site)).skip(1).any(is_end)
 }

@@ -108,8 +108,8 @@ fn pkg_leave_lists_the_service_check_of_the_page() {
     let conf = "HealthCheckProgram=HERE/node.sh\n";
     let beside = [("node.sh", &*script()), ("vipu.conf", VIPU_CONF), ("ipuof/.vipu_lab", "")];
     let site = Example::new(conf, &beside);
-    let words = "slurm.conf:3: HealthCheckProgram=node.sh looks for the mark .vipu_lab in IpuofDir; take this out \
-                 before slurm-vipu-setup leave --clean: that removes the mark, and the script then drains all nodes";
+    let words = "slurm.conf:3: HealthCheckProgram=node.sh looks for the mark .vipu_lab in IpuofDir; take this out: \
+                 without the mark, which slurm-vipu-setup leave --clean removes, the script drains all nodes";
     assert_eq!(site.lines(), [words]);
     assert_eq!(site.note(), None);
     // The script is on nodes only.
