@@ -129,6 +129,25 @@ fn user_container_of_charliecloud_has_the_ipus_of_its_step() -> Result<()> {
 }
 
 #[test]
+fn user_container_of_each_task_has_the_gcd_of_its_task() -> Result<()> {
+    quick().run(|cluster| {
+        let image = cluster.layout().jobs().join("image");
+        root_file_system(&image)?;
+        let (svipu, image) = (programs::find("svipu")?, image.display());
+        let svipu = svipu.display();
+        // In quotes, as on the page: each task asks for its own options.
+        let line = format!(
+            "ch-run $({svipu} env --charliecloud) {image} -- grep -o -E gcd[0-9].conf /proc/self/environ"
+        );
+        let script = format!("export USER=root\nsrun bash -c '{line}' | sort");
+        let job = cluster.sbatch(&script, &["--gres=vipu:pod64:2", "--ntasks=2", "--ipu-gcds=2"])?;
+        ended(cluster, job, "COMPLETED").with_context(|| cluster.job_output(job))?;
+        ensure!(cluster.job_output(job) == "gcd0.conf\ngcd1.conf\n", "{}", cluster.job_output(job));
+        Ok(())
+    })
+}
+
+#[test]
 fn user_container_of_podman_has_the_ipus_of_its_step() -> Result<()> {
     quick().run(|cluster| {
         let jobs = cluster.layout().jobs();
