@@ -113,7 +113,7 @@ fn site() -> Settings {
 /// Plays the examples of a page, and compares the notes of their programs.
 fn run(page: &'static str, wanted: &[&[&str]]) -> Result<()> {
     site().run(|cluster| {
-        let programs = ["python3", "poprun", "mpirun", "jupyter", "batchspawner-singleuser"];
+        let programs = ["python3", "gc-info", "poprun", "mpirun", "jupyter", "batchspawner-singleuser"];
         install(cluster, &programs.map(|name| (name, PROGRAM)))?;
         install(cluster, &[("hostname", "#!/bin/bash\necho node\n"), ("svipu", &svipu()?)])?;
         let examples = Example::all(page)?;
@@ -130,7 +130,7 @@ fn run(page: &'static str, wanted: &[&[&str]]) -> Result<()> {
 
 /// One IPU, sixteen, an array, two nodes, a session, Jupyter.
 const SIX: [&[&str]; 6] = [
-    &["python3 train.py (1 IPUs, GCD 0 of 1)"],
+    &["gc-info -l (1 IPUs, GCD 0 of 1)", "python3 train.py (1 IPUs, GCD 0 of 1)"],
     &["python3 train.py (16 IPUs, GCD 0 of 1)"],
     &[
         "python3 train.py --fold=0 (2 IPUs, GCD 0 of 1)",
