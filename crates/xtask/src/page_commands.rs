@@ -84,6 +84,8 @@ fn fault(command: &Command, words: &[String], is_inline: bool) -> Option<ErrorKi
     let line = std::iter::once("program").chain(words.iter().map(String::as_str));
     match with_any_values(command.clone()).try_get_matches_from(line).err()?.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => None,
+        // A sentence may name an option without its value.
+        ErrorKind::InvalidValue if is_inline => None,
         _ if is_inline && is_name(command, words) => None,
         kind => Some(kind),
     }

@@ -83,7 +83,8 @@ impl Host {
         conf.put("sched_params", host.text("bf_interval=1,defer"));
         conf.put("plugstack", host.text("/no/plugstack.conf"));
         conf.put("slurmctld_params", std::ptr::null_mut::<c_char>());
-        conf.put("slurmctld_pidfile", host.text("/run/slurmctld.pid"));
+        // The admin socket is made beside it.
+        conf.put("slurmctld_pidfile", text(&installation.state().join("slurmctld.pid")));
         conf.put("licenses", host.text("vipu:64"));
         conf.put("slurm_user_id", 64030_u32);
         conf.put("private_data", 0_u16);

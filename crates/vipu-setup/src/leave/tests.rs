@@ -19,7 +19,9 @@ impl Example {
         let here = folder.path().display().to_string();
         let path = folder.path().join("slurm.conf");
         let always = format!("ClusterName=Lab\nStateSaveLocation={here}/state\n");
-        fs::write(&path, always + &lines.replace("HERE", &here)).unwrap();
+        // Otherwise the socket of a slurmctld of this machine would count.
+        let pid_file = format!("SlurmctldPidFile={here}/slurmctld.pid\n");
+        fs::write(&path, always + &lines.replace("HERE", &here) + &pid_file).unwrap();
         for (name, text) in beside {
             let path = folder.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();

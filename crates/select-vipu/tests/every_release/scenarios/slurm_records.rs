@@ -39,7 +39,7 @@ fn change(job: &Job) -> JobMut<'_> {
 fn reads_conf(host: Host) {
     assert_eq!(conf::cluster_name().as_deref(), Some("fake"));
     assert_eq!(conf::slurm_user(), Some(64030));
-    assert_eq!(conf::slurmctld_pid_file().unwrap().to_str(), Some("/run/slurmctld.pid"));
+    assert!(conf::slurmctld_pid_file().unwrap().ends_with("state/slurmctld.pid"));
     // PRIVATE_DATA_JOBS is bit 0, PRIVATE_DATA_RESERVATIONS bit 6. Other bits are of other words.
     let cases = [
         (1_u16, [true, false]),
