@@ -38,6 +38,8 @@ fn job_requeuehold_while_creating() -> Result<()> {
     brisk().create_time(Duration::from_secs(2)).run(|cluster| {
         let job = staying(cluster, 32, &["--requeue"])?;
         main_job::await_creating(cluster, job)?;
+        // A job that ends before has no partition that could go.
+        cluster.mock().await_created(&main_job::partition_name(job, 0), LIMIT)?;
         cluster.scontrol(&["requeuehold", &job.to_string()])?;
         let is_held = |job: &JobView| is_pending_after(job, 1) && job.reason.contains("held");
         cluster.await_job(job, "to be held", LIMIT, is_held)?;

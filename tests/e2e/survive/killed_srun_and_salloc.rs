@@ -31,6 +31,8 @@ fn job_of_a_terminal_that_hangs_up() -> Result<()> {
         for program in ["salloc", "srun"] {
             let (mut command, job) = start(cluster, program, &format!("{program}-creating"))?;
             main_job::await_creating(cluster, job)?;
+            // A job that ends before has no partition that could go.
+            cluster.mock().await_created(&main_job::partition_name(job, 0), LIMIT)?;
             command.signal(Signal::HUP)?;
             cluster.await_end(job, LIMIT)?;
             gone(cluster, job, 0)?;
