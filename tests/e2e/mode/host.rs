@@ -173,7 +173,8 @@ fn mode_host_comes_while_other_jobs_run() -> Result<()> {
         let small = staying(cluster, 4, &["--hold"])?;
         cluster.write_vipu_conf(&[MODE])?;
         cluster.reconfigure()?;
-        let first = running_for(cluster, 16, 60, &[])?;
+        // Nodes register anew, in any order, so that the job would take the first one.
+        let first = running_for(cluster, 16, 60, &["--nodelist=ipu-pod64-003"])?;
         has(cluster, first, "003", 16, 16)?;
         let second = ipus(cluster, 16, 60, &["--nodelist=ipu-pod64-001"])?;
         waits(cluster, second, "vipu: ")?;
