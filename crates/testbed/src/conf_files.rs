@@ -168,6 +168,7 @@ fn plugin_conf(settings: &Settings, at: &Addresses, series: Series) -> String {
     own + &node_lines(settings, at)
 }
 
+/// slurm.conf. Slurm forgets no job, because the invariant checker looks for each job that was submitted.
 fn slurm_conf(layout: &Layout, settings: &Settings, at: &Addresses) -> Result<String> {
     let dir = layout.root().display();
     let plugin_dir = plugin_dir(&layout.plugins())?;
@@ -204,6 +205,7 @@ fn slurm_conf(layout: &Layout, settings: &Settings, at: &Addresses) -> Result<St
          ReturnToService=2\n\
          SlurmdParameters=config_overrides\n\
          KillWait=5\n\
+         MinJobAge=86400\n\
          NodeName=DEFAULT CPUs={cpus}{memory}\n\
          Include {INCLUDED_CONF}\n"
     ))
