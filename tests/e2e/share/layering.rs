@@ -103,15 +103,18 @@ fn play(cluster: &Cluster, mut outcome: Outcome, pace: Pace) -> Result<Option<Ou
     }
     for round in 0.. {
         settle(cluster)?;
-        // One second is the margin to notice the end of a cycle. A cycle takes less.
-        if rests.elapsed() + Duration::from_secs(1) > pace.backfill {
-            return Ok(None);
-        }
         if round == 0 {
             outcome.look(cluster, AFTER_MAIN, origin)?;
         }
         if round == ROUNDS {
             outcome.look(cluster, AT_THE_END, origin)?;
+        }
+        // The next cycle of backfill may begin before the look ends. One second is the margin to notice the end
+        // of a cycle. A cycle takes less.
+        if rests.elapsed() + Duration::from_secs(1) > pace.backfill {
+            return Ok(None);
+        }
+        if round == ROUNDS {
             break;
         }
         cluster.backfill_cycle(LIMIT)?;
