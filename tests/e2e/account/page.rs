@@ -43,7 +43,7 @@ fn acct_page_commands_are_taken_by_slurm() -> Result<()> {
                 .contains("gres/vipu"))
         })?;
         let reports = commands(&["sacct", "sreport", "sshare", "scontrol show"]);
-        ensure!(reports.len() == 6, "{reports:?}");
+        ensure!(reports.len() == 7, "{reports:?}");
         for report in reports {
             let shown = run(cluster, report)?;
             ensure!(!shown.trim().is_empty(), "{report} shows nothing");

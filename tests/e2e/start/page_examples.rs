@@ -233,7 +233,7 @@ fn user_examples_of_the_pytorch_page_run() -> Result<()> {
         ],
         &["python3 train.py (16 IPUs, GCD 0 of 2)", "python3 train.py (16 IPUs, GCD 1 of 2)"],
         &[
-            "python3 train.py --compile-only --replicas=4 (no IPUs)",
+            "python3 train.py --compile-only --replicas=4 --ipus-per-replica=2 (no IPUs)",
             "python3 train.py --replicas=4 --ipus-per-replica=2 (8 IPUs, GCD 0 of 1)",
         ],
         &[

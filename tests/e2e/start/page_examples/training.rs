@@ -1,4 +1,4 @@
-//! The training of docs/users.md: it saves before its time limit, and goes on in the next run.
+//! The training of docs/users.md: it saves before its time limit and at a preemption, and goes on in the next run.
 
 use std::fs;
 
@@ -14,19 +14,26 @@ const PAGE: &str = include_str!("../../../../docs/users.md");
 /// Saves when it is told to, and ends with the exit code that a file has. With a saved state, it goes on to its end.
 const TRAIN: &str = r#"#!/bin/bash
 [ "$*" = train.py ] && [ -r "$IPUOF_CONFIG_PATH" ] || exit 3
-trap 'touch saved; exit "$(cat code)"' USR1
+trap 'touch saved; exit "$(cat code)"' USR1 TERM
 [ ! -e saved ] || { touch went-on; exit 0; }
 touch started
 while sleep 0.1; do :; done
 "#;
 
-fn saves_and_goes_on(cluster: &Cluster, example: &Example, job: JobId, code: u8) -> Result<()> {
+/// Plays the example, lets `stop` end its first run, and checks both runs. `code` is the exit code of a training
+/// that has saved.
+fn saves_and_goes_on(
+    cluster: &Cluster,
+    example: &Example,
+    job: JobId,
+    code: u8,
+    stop: fn(&Cluster, JobId) -> Result<()>,
+) -> Result<()> {
     let file = |name: &str| cluster.layout().jobs().join(name);
     fs::write(file("code"), code.to_string())?;
     example.play(cluster)?;
     wait_until("the training to start", LIMIT, || Ok(file("started").exists()))?;
-    // The signal is due at once. Slurm sends it within half a minute.
-    update(cluster, job, &["TimeLimit=5"])?;
+    stop(cluster, job)?;
     waits_again(cluster, job, 1)?;
     ensure!(file("saved").exists(), "job {job} was requeued and had not saved");
     update(cluster, job, &["TimeLimit=60"])?;
@@ -39,6 +46,16 @@ fn saves_and_goes_on(cluster: &Cluster, example: &Example, job: JobId, code: u8)
     Ok(())
 }
 
+/// The signal is due at once. Slurm sends it within half a minute.
+fn time_limit(cluster: &Cluster, job: JobId) -> Result<()> {
+    update(cluster, job, &["TimeLimit=5"])
+}
+
+/// Ends a run with the signals of a preemption with `PreemptMode=REQUEUE`.
+fn requeue(cluster: &Cluster, job: JobId) -> Result<()> {
+    cluster.scontrol(&["requeue", &job.to_string()]).map(drop)
+}
+
 #[test]
 fn user_training_of_the_page_saves_and_goes_on() -> Result<()> {
     site().slurm_conf("FirstJobId=42").run(|cluster| {
@@ -46,10 +63,11 @@ fn user_training_of_the_page_saves_and_goes_on() -> Result<()> {
         let heading = "Save at the time limit and go on";
         let mut example =
             Example::all(PAGE)?.into_iter().find(|example| example.heading == heading).context(heading)?;
-        saves_and_goes_on(cluster, &example, JobId(42), 0)?;
+        saves_and_goes_on(cluster, &example, JobId(42), 0, time_limit)?;
+        saves_and_goes_on(cluster, &example, JobId(43), 0, requeue)?;
         let by_exit_code = "sbatch --ipu-requeue-on=42 long.sh";
         ensure!(PAGE.contains(by_exit_code), "the page says nothing of {by_exit_code}");
         example.typed = vec![by_exit_code];
-        saves_and_goes_on(cluster, &example, JobId(43), 42)
+        saves_and_goes_on(cluster, &example, JobId(44), 42, time_limit)
     })
 }
