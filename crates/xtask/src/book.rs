@@ -15,7 +15,7 @@ use crate::run;
 const VERSION: &str = "0.5.4";
 
 /// The pages, and the files to which they lead.
-const FILES: [&str; 9] = [
+const FILES: [&str; 11] = [
     "*.md",
     "docs",
     "conf",
@@ -24,6 +24,8 @@ const FILES: [&str; 9] = [
     "COPYING",
     "LICENSE-*",
     "crates/*/NOTICE",
+    "crates/*/examples/*",
+    "crates/*/src/*",
     "tests/faults",
 ];
 
@@ -74,7 +76,8 @@ fn copy_tracked(names: &[&str], to: &Path) -> Result<()> {
         fs::create_dir_all(folder)?;
         fs::copy(run::workspace().join(&name), &copy)?;
         if name.ends_with(".md") {
-            fs::write(&copy, fs::read_to_string(&copy)?.replace("README.md", OVERVIEW))?;
+            let text = fs::read_to_string(&copy)?.replace("README.md", OVERVIEW);
+            fs::write(&copy, text.replace("](book/", "]("))?;
         }
         if name.ends_with("README.md") {
             fs::rename(&copy, folder.join(OVERVIEW))?;
@@ -128,4 +131,28 @@ fn html(folder: &Path) -> Result<Vec<PathBuf>> {
     let pages = files.into_iter().filter(|path| path.extension().is_some_and(|end| end == "html")).collect();
     let below = folders.iter().map(|folder| html(folder));
     Ok(iter::once(Ok(pages)).chain(below).collect::<Result<Vec<_>>>()?.concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::page_links::{self, Page, plain};
+
+    #[test]
+    fn user_book_has_each_file_that_a_page_leads_to() -> Result<()> {
+        let has: BTreeSet<_> = tracked(&FILES)?.into_iter().map(PathBuf::from).collect();
+        let pages = page_links::texts();
+        let targets = pages.iter().flat_map(|(page, text)| {
+            let links = Page::read(text).links.into_iter().filter(|link| !link.contains(':'));
+            links.map(|link| plain(&page.with_file_name(link.split('#').next().unwrap_or_default())))
+        });
+        let missing: BTreeSet<_> = targets
+            .filter(|file| run::workspace().join(file).is_file())
+            .filter(|file| !file.starts_with("book") && !has.contains(file))
+            .collect();
+        assert!(missing.is_empty(), "{missing:?}");
+        Ok(())
+    }
 }

@@ -44,7 +44,7 @@ impl Page {
 }
 
 /// A path without `.` and `..`.
-fn plain(path: &Path) -> PathBuf {
+pub fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {
