@@ -168,7 +168,8 @@ fn plugin_conf(settings: &Settings, at: &Addresses, series: Series) -> String {
     own + &node_lines(settings, at)
 }
 
-/// slurm.conf. Slurm forgets no job, because the invariant checker looks for each job that was submitted.
+/// slurm.conf. Slurm keeps ended jobs for a day, because the invariant checker looks for each job that was
+/// submitted. They count towards MaxJobCount.
 fn slurm_conf(layout: &Layout, settings: &Settings, at: &Addresses) -> Result<String> {
     let dir = layout.root().display();
     let plugin_dir = plugin_dir(&layout.plugins())?;

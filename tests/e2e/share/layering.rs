@@ -101,7 +101,11 @@ fn play(cluster: &Cluster, mut outcome: Outcome, pace: Pace) -> Result<Option<Ou
     if !all_up_at_once(cluster, pace)? {
         return Ok(None);
     }
-    for round in 0.. {
+    for round in 0..=ROUNDS {
+        if round > 0 {
+            cluster.backfill_cycle(LIMIT)?;
+            rests = Instant::now();
+        }
         settle(cluster)?;
         if round == 0 {
             outcome.look(cluster, AFTER_MAIN, origin)?;
@@ -114,11 +118,6 @@ fn play(cluster: &Cluster, mut outcome: Outcome, pace: Pace) -> Result<Option<Ou
         if rests.elapsed() + Duration::from_secs(1) > pace.backfill {
             return Ok(None);
         }
-        if round == ROUNDS {
-            break;
-        }
-        cluster.backfill_cycle(LIMIT)?;
-        rests = Instant::now();
     }
     Ok(Some(outcome))
 }
