@@ -7,14 +7,15 @@ use testbed::{Cluster, JobId, wait_until};
 
 use super::{Example, install, site};
 use crate::LIMIT;
-use crate::jobs::{begin_again, ended, update, waits_again};
+use crate::jobs::{begin_again, cancel, ended, update, waits_again};
 
 const PAGE: &str = include_str!("../../../../docs/users.md");
 
-/// Saves when it is told to, and ends with the exit code that a file has. With a saved state, it goes on to its end.
+/// Saves when it is told to, for as long as the file `slow` is there, and ends with the exit code that a file has. With a saved state, it goes on to its end.
 const TRAIN: &str = r#"#!/bin/bash
 [ "$*" = train.py ] && [ -r "$IPUOF_CONFIG_PATH" ] || exit 3
-trap 'touch saved; exit "$(cat code)"' USR1 TERM
+trap 'touch saved; while [ -e slow ]; do sleep 0.1; done; exit "$(cat code)"' USR1
+trap 'if [ -e slow ]; then touch told; else touch saved; exit "$(cat code)"; fi' TERM
 [ ! -e saved ] || { touch went-on; exit 0; }
 touch started
 while sleep 0.1; do :; done
@@ -46,6 +47,25 @@ fn saves_and_goes_on(
     Ok(())
 }
 
+/// Cancels a job that saves at its time limit. Its script must not requeue it.
+fn stays_cancelled(cluster: &Cluster, example: &Example, job: JobId) -> Result<()> {
+    let file = |name: &str| cluster.layout().jobs().join(name);
+    fs::write(file("slow"), "")?;
+    example.play(cluster)?;
+    wait_until("the training to start", LIMIT, || Ok(file("started").exists()))?;
+    time_limit(cluster, job)?;
+    wait_until("the training to save", LIMIT, || Ok(file("saved").exists()))?;
+    cancel(cluster, job)?;
+    wait_until("the training to hear of it", LIMIT, || Ok(file("told").exists()))?;
+    fs::remove_file(file("slow"))?;
+    let ended = ended(cluster, job, "CANCELLED")?;
+    ensure!(ended.restarts == 0, "{ended:?}");
+    for name in ["started", "saved"] {
+        fs::remove_file(file(name))?;
+    }
+    Ok(())
+}
+
 /// The signal is due at once. Slurm sends it within half a minute.
 fn time_limit(cluster: &Cluster, job: JobId) -> Result<()> {
     update(cluster, job, &["TimeLimit=5"])
@@ -65,9 +85,10 @@ fn user_training_of_the_page_saves_and_goes_on() -> Result<()> {
             Example::all(PAGE)?.into_iter().find(|example| example.heading == heading).context(heading)?;
         saves_and_goes_on(cluster, &example, JobId(42), 0, time_limit)?;
         saves_and_goes_on(cluster, &example, JobId(43), 0, requeue)?;
+        stays_cancelled(cluster, &example, JobId(44))?;
         let by_exit_code = "sbatch --ipu-requeue-on=42 long.sh";
         ensure!(PAGE.contains(by_exit_code), "the page says nothing of {by_exit_code}");
         example.typed = vec![by_exit_code];
-        saves_and_goes_on(cluster, &example, JobId(44), 42, time_limit)
+        saves_and_goes_on(cluster, &example, JobId(45), 42, time_limit)
     })
 }
