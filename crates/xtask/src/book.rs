@@ -77,6 +77,7 @@ fn copy_tracked(names: &[&str], to: &Path) -> Result<()> {
         fs::copy(run::workspace().join(&name), &copy)?;
         if name.ends_with(".md") {
             let text = fs::read_to_string(&copy)?.replace("README.md", OVERVIEW);
+            // The front page is not in the folder "book" there.
             fs::write(&copy, text.replace("](book/", "]("))?;
         }
         if name.ends_with("README.md") {
@@ -138,7 +139,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::page_links::{self, Page, plain};
+    use crate::page_links::{self, Page};
 
     #[test]
     fn user_book_has_each_file_that_a_page_leads_to() -> Result<()> {
@@ -146,7 +147,7 @@ mod tests {
         let pages = page_links::texts();
         let targets = pages.iter().flat_map(|(page, text)| {
             let links = Page::read(text).links.into_iter().filter(|link| !link.contains(':'));
-            links.map(|link| plain(&page.with_file_name(link.split('#').next().unwrap_or_default())))
+            links.map(|link| page_links::target(page, &link).0)
         });
         let missing: BTreeSet<_> = targets
             .filter(|file| run::workspace().join(file).is_file())

@@ -44,7 +44,7 @@ impl Page {
 }
 
 /// A path without `.` and `..`.
-pub fn plain(path: &Path) -> PathBuf {
+fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {
@@ -65,13 +65,18 @@ pub fn texts() -> BTreeMap<PathBuf, String> {
     paths.lines().map(text).collect()
 }
 
+/// The file and the heading to which a link on the page at `from` leads.
+pub fn target<'a>(from: &Path, link: &'a str) -> (PathBuf, &'a str) {
+    let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+    (if file.is_empty() { from.to_owned() } else { plain(&from.with_file_name(file)) }, anchor)
+}
+
 /// The fault of a link on the page at `from`.
 fn fault(pages: &BTreeMap<PathBuf, Page>, from: &Path, link: &str) -> Option<String> {
     if link.starts_with("http") || link.starts_with("mailto:") {
         return None;
     }
-    let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
-    let to = if file.is_empty() { from.to_owned() } else { plain(&from.parent()?.join(file)) };
+    let (to, anchor) = target(from, link);
     if !run::workspace().join(&to).exists() {
         return Some(format!("{}: {link}: no such file", from.display()));
     }

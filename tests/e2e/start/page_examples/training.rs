@@ -11,7 +11,8 @@ use crate::jobs::{begin_again, cancel, ended, update, waits_again};
 
 const PAGE: &str = include_str!("../../../../docs/users.md");
 
-/// Saves when it is told to, for as long as the file `slow` is there, and ends with the exit code that a file has. With a saved state, it goes on to its end.
+/// Saves when it is told to, and ends with the exit code that a file has. With a saved state, it goes on to its end.
+/// While the file `slow` is there, it goes on saving, and only notes that it got TERM.
 const TRAIN: &str = r#"#!/bin/bash
 [ "$*" = train.py ] && [ -r "$IPUOF_CONFIG_PATH" ] || exit 3
 trap 'touch saved; while [ -e slow ]; do sleep 0.1; done; exit "$(cat code)"' USR1
