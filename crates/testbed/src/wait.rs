@@ -10,6 +10,10 @@ use anyhow::{Context, Result, ensure};
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(80);
+/// The shortest pause, as a multiple of the time of the last look. Most looks start a command of Slurm or of the
+/// container engine. Without this pause the looks of waiting tests take the processors from the daemons.
+const PAUSE_PER_LOOK: u32 = 3;
+const LONGEST_PAUSE_FOR_LOOK: Duration = Duration::from_millis(500);
 const FIRST_NOTICE: Duration = Duration::from_secs(3);
 
 pub fn say(line: impl AsRef<str>) {
@@ -24,16 +28,18 @@ pub fn wait_for<T>(what: &str, limit: Duration, mut found: impl FnMut() -> Resul
     let mut pause = SHORTEST_PAUSE;
     let mut notice = FIRST_NOTICE;
     loop {
+        let look = Instant::now();
         if let Some(value) = found().with_context(|| format!("while waiting for {what}"))? {
             return Ok(value);
         }
+        let after_look = (look.elapsed() * PAUSE_PER_LOOK).min(LONGEST_PAUSE_FOR_LOOK);
         let waited = start.elapsed();
         ensure!(waited < limit, "gave up after {:.1} s waiting for {what}", waited.as_secs_f64());
         if waited >= notice {
             say(format!("still waiting for {what}"));
             notice += notice;
         }
-        thread::sleep(pause);
+        thread::sleep(pause.max(after_look));
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }

@@ -12,7 +12,7 @@ use testbed::say;
 use crate::{results::Results, test_run};
 
 /// The largest number of failures that are tried again. More of them are no accident.
-const ACCIDENTS: usize = 3;
+const ACCIDENTS: usize = 8;
 
 /// Runs the command that `tests` makes of arguments to the test harness, and tries a few failed tests again.
 pub fn count(tests: impl Fn(&[&str]) -> Command, harness: &[&str]) -> Result<Results> {

@@ -10,6 +10,13 @@
 #SBATCH --open-mode=append
 
 port=$((8000 + SLURM_ARRAY_TASK_ID))
+renew() {
+    # Not all instances at once. In the background, so that scancel ends the wait, too.
+    (sleep $((SLURM_ARRAY_TASK_ID % 12 * 240)) && scontrol requeue "$SLURM_JOB_ID") &
+}
+trap renew USR1   # the time limit is near
+trap : TERM       # Slurm tells the server to end, too: wait for it
+
 python3 serve.py --port=$port &
 server=$!
 
@@ -20,13 +27,6 @@ watch() {
     kill -KILL $server
 }
 watch &
-
-renew() {
-    # Not all instances at once. In the background, so that scancel ends the wait, too.
-    (sleep $((SLURM_ARRAY_TASK_ID % 12 * 240)) && scontrol requeue "$SLURM_JOB_ID") &
-}
-trap renew USR1   # the time limit is near
-trap : TERM       # Slurm tells the server to end, too: wait for it
 
 while kill -0 $server 2> /dev/null; do
     wait $server

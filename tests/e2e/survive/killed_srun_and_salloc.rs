@@ -20,9 +20,11 @@ fn start(cluster: &Cluster, program: &str, name: &str) -> Result<(Running, JobId
     Ok((command, job))
 }
 
-/// A cluster in which jobs have their nodes while their partitions are made.
+/// A cluster in which jobs have their nodes while their partitions are made. slurmctld may answer a command
+/// that is dead.
 fn creating() -> Settings {
-    brisk().create_time(Duration::from_secs(2)).vipu_conf("Prepare=no")
+    let settings = brisk().create_time(Duration::from_secs(2)).vipu_conf("Prepare=no");
+    settings.expect_log("Unexpected missing socket")
 }
 
 #[test]
