@@ -10,10 +10,9 @@ use anyhow::{Context, Result, ensure};
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(80);
-/// The shortest pause, as a multiple of the time of the last look. Most looks start a command of Slurm or of the
-/// container engine. Without this pause the looks of waiting tests take the processors from the daemons.
-const PAUSE_PER_LOOK: u32 = 3;
-const LONGEST_PAUSE_FOR_LOOK: Duration = Duration::from_millis(500);
+/// A pause is as long as the look before it, up to this. Otherwise looks into containers, which start processes
+/// of the engine, hold both processors.
+const LONGEST_PAUSE_AFTER_LOOK: Duration = Duration::from_millis(500);
 const FIRST_NOTICE: Duration = Duration::from_secs(3);
 
 pub fn say(line: impl AsRef<str>) {
@@ -32,7 +31,7 @@ pub fn wait_for<T>(what: &str, limit: Duration, mut found: impl FnMut() -> Resul
         if let Some(value) = found().with_context(|| format!("while waiting for {what}"))? {
             return Ok(value);
         }
-        let after_look = (look.elapsed() * PAUSE_PER_LOOK).min(LONGEST_PAUSE_FOR_LOOK);
+        let after_look = look.elapsed().min(LONGEST_PAUSE_AFTER_LOOK);
         let waited = start.elapsed();
         ensure!(waited < limit, "gave up after {:.1} s waiting for {what}", waited.as_secs_f64());
         if waited >= notice {
