@@ -33,7 +33,7 @@ pub(crate) fn variables(
     gcd: u32,
 ) -> Result<Vec<(&'static str, String)>, Failure> {
     let partition = partition(view, job)?;
-    let name = names::job(partition.job.as_ref());
+    let name = names::job(partition.job.as_deref());
     let refused = |why: String| Failure::NoIpus { job: name.clone(), why };
     let mut grant = grant(partition)
         .ok_or_else(|| refused("has a partition with facts that no partition can have".to_owned()))?;
@@ -93,7 +93,7 @@ fn partition<'a>(view: &'a View<'_>, job: Option<&str>) -> Result<&'a Partition,
     let Some(id) = job.map(str::to_owned).or(inside) else { return only_one(view) };
     let Found { mut partitions, .. } = job::find(view, &id)?;
     // The variable has the id of the job alone, also if it is that of an array or a heterogeneous job.
-    let is_exact = |entry: &&Partition| entry.job.as_ref().is_some_and(|it| it.id.to_string() == id);
+    let is_exact = |entry: &&Partition| entry.job.as_deref().is_some_and(|it| it.id.to_string() == id);
     if is_inside && partitions.iter().any(is_exact) {
         partitions.retain(is_exact);
     }
@@ -101,7 +101,7 @@ fn partition<'a>(view: &'a View<'_>, job: Option<&str>) -> Result<&'a Partition,
     let own: Vec<_> = partitions
         .iter()
         .copied()
-        .filter(|entry| entry.job.as_ref().is_some_and(|it| it.user == caller))
+        .filter(|entry| entry.job.as_deref().is_some_and(|it| it.user == caller))
         .collect();
     let running: Vec<_> = own.iter().copied().filter(|entry| is_usable(entry)).collect();
     match (&*running, own.first(), partitions.first()) {
@@ -111,7 +111,7 @@ fn partition<'a>(view: &'a View<'_>, job: Option<&str>) -> Result<&'a Partition,
         }
         ([], None, Some(entry)) => Err(refused(format!(
             "is a job of {}; only its user can use its IPUs",
-            view.user(entry.job.as_ref())
+            view.user(entry.job.as_deref())
         ))),
         ([], None, None) => Err(refused("waits for its IPUs: see svipu why".to_owned())),
         _ => Err(Failure::WhichJob(which(&running))),
@@ -123,7 +123,7 @@ fn only_one<'a>(view: &'a View<'_>) -> Result<&'a Partition, Failure> {
     let own = |entry: &&Partition| {
         is_usable(entry)
             && entry.state != State::Kept
-            && entry.job.as_ref().is_some_and(|job| job.user == view.surroundings.user)
+            && entry.job.as_deref().is_some_and(|job| job.user == view.surroundings.user)
     };
     let running: Vec<_> = view.chosen.partitions.iter().filter(own).collect();
     match &*running {
@@ -140,7 +140,7 @@ fn is_usable(partition: &Partition) -> bool {
 }
 
 fn which(partitions: &[&Partition]) -> String {
-    let jobs: Vec<_> = partitions.iter().take(20).map(|entry| names::job(entry.job.as_ref())).collect();
+    let jobs: Vec<_> = partitions.iter().take(20).map(|entry| names::job(entry.job.as_deref())).collect();
     format!("several jobs of yours run on IPUs: give one of {}", jobs.join(", "))
 }
 

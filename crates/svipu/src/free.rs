@@ -59,7 +59,7 @@ fn of_user(
     let done = format!(
         "{} was kept for job {} and is being removed\n",
         safe::cut(id, safe::LINE),
-        names::job(partition.job.as_ref())
+        names::job(partition.job.as_deref())
     );
     let target = request.to_target().map_err(|why| Failure::NotFreed(format!("the request: {why}")))?;
     let link = make(&path.with_file_name(file_names::requests(&status.writer.cluster)), &target)?;
@@ -84,7 +84,7 @@ fn own_kept<'a>(status: &'a Status, id: &str, surroundings: &Surroundings) -> Re
             "{shown} is idle and no user's: root or SlurmUser can free it on the host of slurmctld"
         ));
     }
-    let Some((partition, job)) = found.and_then(|it| Some((it, it.job.as_ref()?))) else {
+    let Some((partition, job)) = found.and_then(|it| Some((it, it.job.as_deref()?))) else {
         return Err(format!(
             "partition {shown} is unknown, or of another user: `svipu --me partitions` lists yours"
         ));

@@ -35,8 +35,8 @@ pub(crate) fn show(view: &View<'_>, id: &str) -> Result<String, Failure> {
 /// The ids of the jobs that the user means. The audit log has no names of tasks and components.
 pub(crate) fn ids(found: Option<&Found<'_>>, id: &str) -> Vec<u32> {
     let jobs = found.into_iter().flat_map(|found| {
-        let waiting = found.waiting.iter().chain(&found.not_in_line).filter_map(|entry| entry.job.as_ref());
-        found.partitions.iter().filter_map(|entry| entry.job.as_ref()).chain(waiting)
+        let waiting = found.waiting.iter().chain(&found.not_in_line).filter_map(|entry| entry.job.as_deref());
+        found.partitions.iter().filter_map(|entry| entry.job.as_deref()).chain(waiting)
     });
     jobs.map(|job| job.id).chain(id.parse()).collect()
 }
@@ -58,15 +58,15 @@ pub(crate) struct Found<'a> {
 pub(crate) fn find<'a>(view: &'a View<'_>, id: &str) -> Result<Found<'a>, Failure> {
     let is_it = |job: Option<&Job>| job.is_some_and(|job| is_named(job, id));
     let partitions: Vec<_> =
-        view.chosen.partitions.iter().filter(|entry| is_it(entry.job.as_ref())).collect();
-    let [waiting, not_in_line] = waiting(view, |entry| is_it(entry.job.as_ref()));
+        view.chosen.partitions.iter().filter(|entry| is_it(entry.job.as_deref())).collect();
+    let [waiting, not_in_line] = waiting(view, |entry| is_it(entry.job.as_deref()));
     if !(partitions.is_empty() && waiting.is_empty() && not_in_line.is_empty()) {
         return Ok(Found { partitions, waiting, not_in_line, one_of: None });
     }
     let [waiting, not_in_line] = self::waiting(view, |entry| may_have_task(entry, id));
     let rest = waiting.iter().chain(&not_in_line).next();
     let one_of = rest.ok_or_else(|| Failure::unknown("job", id, &nearest(view, id))).map(|rest| {
-        let (array, task) = (names::job(rest.job.as_ref()), safe::cut(id, 30));
+        let (array, task) = (names::job(rest.job.as_deref()), safe::cut(id, 30));
         format!(
             "The document knows only that {} tasks of job {array} wait: {task} may have ended (squeue -r -j {array}).",
             rest.tasks
@@ -84,7 +84,7 @@ fn waiting<'a>(view: &'a View<'_>, is_meant: impl Fn(&WaitingJob) -> bool) -> [V
 /// Whether `id` names a task that may wait in this place with others of its array, as `squeue -r` shows it. The
 /// document has one place for all of them, and only their number.
 fn may_have_task(entry: &WaitingJob, id: &str) -> bool {
-    let array = entry.job.as_ref().filter(|_| entry.tasks > 1).map(|job| job.id.to_string());
+    let array = entry.job.as_deref().filter(|_| entry.tasks > 1).map(|job| job.id.to_string());
     let task = id.split_once('_').filter(|(_, task)| task.parse::<u32>().is_ok());
     task.is_some_and(|(of, _)| array.as_deref() == Some(of))
 }
@@ -99,28 +99,28 @@ fn is_named(job: &Job, id: &str) -> bool {
 fn nearest(view: &View<'_>, id: &str) -> Vec<String> {
     let digits: String = id.chars().take_while(char::is_ascii_digit).collect();
     let id: u32 = digits.parse().unwrap_or(0);
-    let running = view.chosen.partitions.iter().filter_map(|entry| entry.job.as_ref());
+    let running = view.chosen.partitions.iter().filter_map(|entry| entry.job.as_deref());
     let waiting = view.chosen.line.iter().chain(&view.chosen.not_in_line);
-    let mut jobs: Vec<_> = running.chain(waiting.filter_map(|entry| entry.job.as_ref())).collect();
+    let mut jobs: Vec<_> = running.chain(waiting.filter_map(|entry| entry.job.as_deref())).collect();
     jobs.sort_by_key(|job| (job.id.abs_diff(id), job.id));
     jobs.dedup_by_key(|job| job.id);
     jobs.iter().take(NEAREST).map(|job| names::job(Some(job))).collect()
 }
 
 fn add_waiting(page: &mut Page, view: &View<'_>, row: &WaitingJob) {
-    let job = row.job.as_ref();
+    let job = row.job.as_deref();
     page.toned(&[(Tone::Bold, &format!("waiting job {}", names::job(job)))]);
     let of_model: Vec<_> = view.all.line.iter().filter(|other| other.model == row.model).collect();
     let place = of_model.iter().position(|other| other.key == row.key).map_or(0, |place| place + 1);
     let ahead = row.behind.map(|key| view.all.line.iter().find(|other| other.key == key));
     let behind = match ahead {
         None => "-".to_owned(),
-        Some(ahead) => format!("job {}", names::job(ahead.and_then(|other| other.job.as_ref()))),
+        Some(ahead) => format!("job {}", names::job(ahead.and_then(|other| other.job.as_deref()))),
     };
     let reservation = if row.rank.in_reservation { ", in a reservation" } else { "" };
     partition::owner(page, view, job);
     page.fields(&[
-        ("model", row.model.clone()),
+        ("model", row.model.to_string()),
         ("IPUs", row.size.to_string()),
         ("place in line", format!("{place} of {}", of_model.len())),
         ("priority", format!("{}, tier {}{reservation}", row.rank.priority, row.rank.tier)),
@@ -134,11 +134,11 @@ fn add_waiting(page: &mut Page, view: &View<'_>, row: &WaitingJob) {
 }
 
 fn add_not_in_line(page: &mut Page, view: &View<'_>, row: &WaitingJob) {
-    let job = row.job.as_ref();
+    let job = row.job.as_deref();
     page.toned(&[(Tone::Bold, &format!("waiting job {}, not in line for IPUs", names::job(job)))]);
     partition::owner(page, view, job);
     page.fields(&[
-        ("model", row.model.clone()),
+        ("model", row.model.to_string()),
         ("IPUs", row.size.to_string()),
         ("priority", format!("{}, tier {}", row.rank.priority, row.rank.tier)),
         ("time limit", times::limit(row.duration)),

@@ -12,17 +12,17 @@ type Of = Column<WaitingJob>;
 
 /// The columns.
 pub(crate) const COLUMNS: &[Column<WaitingJob>] = &[
-    Of::new("job", "JOB", 24, |row, _| names::job(row.job.as_ref())),
+    Of::new("job", "JOB", 24, |row, _| names::job(row.job.as_deref())),
     Of::new("name", "NAME", 24, |row, _| {
-        names::or_dash(row.job.as_ref().and_then(|job| job.name.as_deref()))
+        names::or_dash(row.job.as_deref().and_then(|job| job.name.as_deref()))
     })
     .on_demand(),
-    Of::new("user", "USER", 16, |row, view| view.user(row.job.as_ref())),
+    Of::new("user", "USER", 16, |row, view| view.user(row.job.as_deref())),
     Of::new("slurm_partition", "SLURM_PARTITION", 24, |row, _| {
-        names::or_dash(row.job.as_ref().and_then(|job| job.slurm_partition.as_deref()))
+        names::or_dash(row.job.as_deref().and_then(|job| job.slurm_partition.as_deref()))
     })
     .on_demand(),
-    Of::new("model", "MODEL", 16, |row, _| row.model.clone()),
+    Of::new("model", "MODEL", 16, |row, _| row.model.to_string()),
     Of::new("size", "IPUS", 10, |row, _| row.size.to_string()).on_the_right(),
     Of::new("tasks", "TASKS", 10, |row, _| row.tasks.to_string()).on_the_right().on_demand(),
     Of::new("time", "TIME_LIMIT", 16, |row, _| times::limit(row.duration)).on_the_right(),

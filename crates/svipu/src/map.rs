@@ -107,7 +107,7 @@ pub(crate) fn marked<'a>(view: &View<'a>, model: &Model, pod: &Pod) -> Vec<Drawn
     let mut letters = LETTERS.iter().cycle();
     let mut mark = |partition: &'a Partition| {
         let kind = Use::of(partition.state);
-        let chosen = kind == Use::Idle || view.selection.has_owner(partition.job.as_ref());
+        let chosen = kind == Use::Idle || view.selection.has_owner(partition.job.as_deref());
         let mark = match (chosen, kind) {
             (false, _) => NOT_CHOSEN,
             (true, Use::Used) => letters.next().map_or('U', |letter| char::from(*letter)),

@@ -170,7 +170,7 @@ fn jobs(page: &mut Page, view: &View<'_>, model: &Model) {
     let words: Vec<_> = states.iter().map(|(state, count)| format!("{count} {}", state.name())).collect();
     page.line(&format!("  jobs: {}", if words.is_empty() { "none".to_owned() } else { words.join(", ") }));
     waiting(page, "jobs in line", "queue", model, &view.chosen.line);
-    if view.chosen.not_in_line.iter().any(|job| job.model == model.name) {
+    if view.chosen.not_in_line.iter().any(|job| *job.model == *model.name) {
         let heading = "jobs that are not in line, as they wait for something else";
         waiting(page, heading, "--json", model, &view.chosen.not_in_line);
     }
@@ -179,7 +179,7 @@ fn jobs(page: &mut Page, view: &View<'_>, model: &Model) {
 /// Adds the number of waiting jobs, and the number by reason. `all` is the command that shows all of them.
 fn waiting(page: &mut Page, heading: &str, all: &str, model: &Model, jobs: &[WaitingJob]) {
     let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
-    for job in jobs.iter().filter(|job| job.model == model.name) {
+    for job in jobs.iter().filter(|job| *job.model == *model.name) {
         *reasons.entry(job.reason.as_deref().unwrap_or("-")).or_default() += u64::from(job.tasks);
     }
     page.line(&format!("  {heading}: {}", reasons.values().sum::<u64>()));

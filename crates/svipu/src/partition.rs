@@ -47,7 +47,7 @@ pub(crate) fn add(page: &mut Page, view: &View<'_>, row: &Partition) {
     page.toned(&[(Tone::Bold, &format!("partition {}", safe::cut(&names::or_dash(row.id.as_deref()), 60)))]);
     match row.state {
         State::Idle => page.fields(&[("job", "-".to_owned())]),
-        _ => owner(page, view, row.job.as_ref()),
+        _ => owner(page, view, row.job.as_deref()),
     }
     let ago = times::span(view.surroundings.now.saturating_sub(row.since));
     page.fields(&[
@@ -60,7 +60,7 @@ pub(crate) fn add(page: &mut Page, view: &View<'_>, row: &Partition) {
         ("ends", partition_list::ends(view, row)),
         ("reason", names::or_dash(row.reason.as_deref())),
     ]);
-    let is_own = row.job.as_ref().is_some_and(|job| job.user == view.surroundings.user);
+    let is_own = row.job.as_deref().is_some_and(|job| job.user == view.surroundings.user);
     if row.state == State::Kept && is_own {
         let id = safe::cut(&names::or_dash(row.id.as_deref()), 60);
         page.line(&format!("  `svipu partition free {id}` removes it now."));

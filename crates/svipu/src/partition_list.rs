@@ -12,14 +12,14 @@ type Of = Column<Partition>;
 /// The columns.
 pub(crate) const COLUMNS: &[Column<Partition>] = &[
     Of::new("id", "ID", 36, |row, _| names::or_dash(row.id.as_deref())),
-    Of::new("job", "JOB", 24, |row, _| names::job(row.job.as_ref())),
+    Of::new("job", "JOB", 24, |row, _| names::job(row.job.as_deref())),
     Of::new("name", "NAME", 24, |row, _| {
-        names::or_dash(row.job.as_ref().and_then(|job| job.name.as_deref()))
+        names::or_dash(row.job.as_deref().and_then(|job| job.name.as_deref()))
     })
     .on_demand(),
-    Of::new("user", "USER", 16, |row, view| view.user(row.job.as_ref())),
+    Of::new("user", "USER", 16, |row, view| view.user(row.job.as_deref())),
     Of::new("slurm_partition", "SLURM_PARTITION", 24, |row, _| {
-        names::or_dash(row.job.as_ref().and_then(|job| job.slurm_partition.as_deref()))
+        names::or_dash(row.job.as_deref().and_then(|job| job.slurm_partition.as_deref()))
     })
     .on_demand(),
     Of::new("model", "MODEL", 16, |row, _| row.model.clone()),

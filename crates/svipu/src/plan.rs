@@ -49,7 +49,7 @@ pub(crate) fn show(view: &View<'_>, hours: u16, all: bool) -> Result<String, Fai
         for pod in &model.pods {
             draw(&mut page, view, (model, pod), hours, all);
         }
-        let waiting = view.chosen.line.iter().filter(|row| row.model == model.name);
+        let waiting = view.chosen.line.iter().filter(|row| *row.model == *model.name);
         let later = waiting.filter(|row| !chart::is_in_time(view, row, hours)).count();
         if later > 0 {
             page.line(&format!("Waiting jobs without a plan in this time: {later} (svipu queue)"));

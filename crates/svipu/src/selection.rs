@@ -46,9 +46,11 @@ impl Selection {
     /// Leaves out what the options do not name.
     pub(crate) fn apply(&self, mut status: Status) -> Status {
         status.models.retain(|model| self.has_model(&model.name));
-        status.partitions.retain(|entry| self.has_model(&entry.model) && self.has_owner(entry.job.as_ref()));
+        status
+            .partitions
+            .retain(|entry| self.has_model(&entry.model) && self.has_owner(entry.job.as_deref()));
         for jobs in [&mut status.line, &mut status.not_in_line] {
-            jobs.retain(|entry| self.has_model(&entry.model) && self.has_owner(entry.job.as_ref()));
+            jobs.retain(|entry| self.has_model(&entry.model) && self.has_owner(entry.job.as_deref()));
         }
         status
     }

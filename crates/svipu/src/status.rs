@@ -47,8 +47,8 @@ fn writer(page: &mut Page, status: &Status) {
 fn own(page: &mut Page, view: &View<'_>) -> Result<(), Failure> {
     let is_own = |job: Option<&Job>| job.is_some_and(|job| job.user == view.surroundings.user);
     let partitions: Vec<_> =
-        view.chosen.partitions.iter().filter(|entry| is_own(entry.job.as_ref())).collect();
-    let waiting: Vec<_> = view.chosen.line.iter().filter(|entry| is_own(entry.job.as_ref())).collect();
+        view.chosen.partitions.iter().filter(|entry| is_own(entry.job.as_deref())).collect();
+    let waiting: Vec<_> = view.chosen.line.iter().filter(|entry| is_own(entry.job.as_deref())).collect();
     list(page, view, "your partitions", partition_list::COLUMNS, &partitions, "partitions --me")?;
     list(page, view, "your waiting jobs", job_queue::COLUMNS, &waiting, "queue --me")
 }

@@ -27,8 +27,8 @@ pub(crate) fn show(view: &View<'_>, name: &str) -> Result<String, Failure> {
         return view.json(Part { partitions, line, history, totals, ..Part::default() });
     }
     let mut page = view.page();
-    let owner = partitions.iter().find_map(|entry| entry.job.as_ref());
-    let owner = owner.or_else(|| waiting.iter().find_map(|row| row.job.as_ref()));
+    let owner = partitions.iter().find_map(|entry| entry.job.as_deref());
+    let owner = owner.or_else(|| waiting.iter().find_map(|row| row.job.as_deref()));
     let name = safe::cut(&owner.map_or_else(|| name.to_owned(), |job| view.user(Some(job))), 40);
     held(&mut page, view, &name);
     line(&mut page, view, &name);
@@ -82,7 +82,7 @@ fn line(page: &mut Page, view: &View<'_>, name: &str) {
     let next = match next {
         None => "It is unknown when the next one can start.".to_owned(),
         Some((at, row)) => {
-            let job = names::job(row.job.as_ref());
+            let job = names::job(row.job.as_deref());
             format!("The next one, job {job}, can have its {} {}.", names::ipus(row.size), view.moment(at))
         }
     };
@@ -91,7 +91,7 @@ fn line(page: &mut Page, view: &View<'_>, name: &str) {
 
 /// Adds the jobs that wait for something else than IPUs.
 fn not_in_line(page: &mut Page, view: &View<'_>, name: &str) {
-    let jobs: Vec<_> = view.chosen.not_in_line.iter().map(|row| names::job(row.job.as_ref())).collect();
+    let jobs: Vec<_> = view.chosen.not_in_line.iter().map(|row| names::job(row.job.as_deref())).collect();
     if !jobs.is_empty() {
         let more = if jobs.len() > MOST_NAMED { ", ..." } else { "" };
         let some = jobs[..jobs.len().min(MOST_NAMED)].join(", ");

@@ -143,5 +143,5 @@ fn tell(
 
 /// The tasks of job arrays behind the one of each array that is in line. No forecast counts them.
 fn further_tasks(line: &[WaitingJob], model: &str) -> u64 {
-    line.iter().filter(|job| job.model == model).map(|job| u64::from(job.tasks.saturating_sub(1))).sum()
+    line.iter().filter(|job| *job.model == *model).map(|job| u64::from(job.tasks.saturating_sub(1))).sum()
 }

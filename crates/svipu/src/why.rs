@@ -71,10 +71,10 @@ fn ended(view: &View<'_>, id: &str) -> Option<String> {
 }
 
 fn answer(view: &View<'_>, row: &WaitingJob) -> Answer {
-    let job = names::job(row.job.as_ref());
+    let job = names::job(row.job.as_deref());
     let wants = format!("{}.", wants(view, row));
     let mut causes: Vec<_> = reason(row).into_iter().collect();
-    let Some(model) = view.all.models.iter().find(|model| model.name == row.model) else {
+    let Some(model) = view.all.models.iter().find(|model| *model.name == *row.model) else {
         causes.push(stops::no_model(view, row));
         return Answer { job, summary: wants, causes, advice: Vec::new() };
     };
@@ -90,7 +90,7 @@ fn answer(view: &View<'_>, row: &WaitingJob) -> Answer {
 
 /// The beginning of the first sentence: the job and its IPUs.
 fn wants(view: &View<'_>, row: &WaitingJob) -> String {
-    let owner = capital(&view.owner(row.job.as_ref()));
+    let owner = capital(&view.owner(row.job.as_deref()));
     format!("{owner} waits for {} of {}", names::ipus(row.size), safe::cut(&row.model, 30))
 }
 

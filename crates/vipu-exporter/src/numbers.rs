@@ -132,7 +132,7 @@ impl Waiting {
         let is_due =
             |job: &WaitingJob| job.start.is_some_and(|start| start.max(job.not_before) <= status.written);
         let mut waiting = Self::default();
-        for job in status.line.iter().filter(|job| job.model == model.name) {
+        for job in status.line.iter().filter(|job| *job.model == *model.name) {
             waiting.jobs += u64::from(job.tasks);
             waiting.due += u64::from(is_due(job));
             waiting.ipus += u64::from(job.tasks) * u64::from(job.size);

@@ -22,7 +22,7 @@ fn partition(key: u64, state: State, places: Vec<Place>) -> Partition {
     Partition {
         key,
         id: Some(format!("secret_{key}")),
-        job: Some(Job { id: 4711, user: 1234, name: Some("secret".into()), ..Job::default() }),
+        job: Some(Job { id: 4711, user: 1234, name: Some("secret".into()), ..Job::default() }.into()),
         model: "pod16".into(),
         controller: "vipu:8090".into(),
         size: places.len() as u32,

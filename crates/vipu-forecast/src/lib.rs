@@ -244,7 +244,7 @@ fn ledger_place(place: Place) -> ledger::Place {
 
 /// The jobs in line of a model. The document need not tell their ids, so each has its number in line.
 fn line(status: &Status, model: &ModelName) -> Vec<Option<InLine>> {
-    let jobs: Vec<_> = status.line.iter().filter(|job| job.model == model.as_str()).collect();
+    let jobs: Vec<_> = status.line.iter().filter(|job| *job.model == *model.as_str()).collect();
     let numbers: HashMap<u64, u32> = jobs.iter().map(|job| job.key).zip(0..).collect();
     let in_line = |(n, job): (usize, &&WaitingJob)| {
         let rank = ledger::Rank {

@@ -24,14 +24,14 @@ pub struct OwnJobs {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnPartition {
     id: Option<String>,
-    job: Job,
+    job: Arc<Job>,
     reason: Option<String>,
 }
 
 /// The hidden members of a waiting job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnWaitingJob {
-    job: Job,
+    job: Arc<Job>,
     reason: Option<Arc<str>>,
 }
 

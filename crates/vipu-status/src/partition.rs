@@ -1,5 +1,7 @@
 //! The partition of a job.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Job, Place};
@@ -13,7 +15,7 @@ pub struct Partition {
     /// Its id on the controller. None if the reader may not know it.
     pub id: Option<String>,
     /// Its job. None if the reader may not know it.
-    pub job: Option<Job>,
+    pub job: Option<Arc<Job>>,
     /// The Pod model.
     pub model: String,
     /// The controller.

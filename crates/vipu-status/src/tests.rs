@@ -1,10 +1,11 @@
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::*;
 
 fn example() -> Status {
-    let job = Job { id: 42, user: 1000, name: Some("secret".into()), ..Job::default() };
+    let job = Arc::new(Job { id: 42, user: 1000, name: Some("secret".into()), ..Job::default() });
     let partition = Partition {
         key: 7,
         id: Some("slurm_42".into()),

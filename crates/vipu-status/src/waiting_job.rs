@@ -13,9 +13,9 @@ pub struct WaitingJob {
     /// A number that names it in all documents of one writer.
     pub key: u64,
     /// The job. None if the reader may not know it.
-    pub job: Option<Job>,
+    pub job: Option<Arc<Job>>,
     /// The Pod model.
-    pub model: String,
+    pub model: Arc<str>,
     /// The IPUs that it wants.
     pub size: u32,
     /// The tasks of a job array that wait in this place, one behind the other. 1 for other jobs.

@@ -92,6 +92,11 @@ impl ModelName {
     pub fn of_sizes() -> Self {
         Self("vipu".into())
     }
+
+    /// The name as a text that shares its memory.
+    pub fn shared(&self) -> Arc<str> {
+        Arc::clone(&self.0)
+    }
 }
 
 impl PartitionId {

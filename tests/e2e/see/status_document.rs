@@ -33,11 +33,11 @@ fn partition_of(status: &Status, job: JobId) -> Option<&Partition> {
     status
         .partitions
         .iter()
-        .find(|it| it.job.as_ref().is_some_and(|own| own.id.to_string() == job.to_string()))
+        .find(|it| it.job.as_deref().is_some_and(|own| own.id.to_string() == job.to_string()))
 }
 
 fn waiting(status: &Status, job: JobId) -> Option<&WaitingJob> {
-    status.line.iter().find(|it| it.job.as_ref().is_some_and(|own| own.id.to_string() == job.to_string()))
+    status.line.iter().find(|it| it.job.as_deref().is_some_and(|own| own.id.to_string() == job.to_string()))
 }
 
 #[test]

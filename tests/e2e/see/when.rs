@@ -309,11 +309,11 @@ fn settle(cluster: &Cluster) -> Result<()> {
 }
 
 fn shows(status: &Status, jobs: &[Queued]) -> bool {
-    let waiting = status.line.iter().filter_map(|it| it.job.as_ref()).map(|job| job.id);
+    let waiting = status.line.iter().filter_map(|it| it.job.as_deref()).map(|job| job.id);
     let waiting: BTreeSet<_> = waiting.collect();
     let is_running = |state| state == State::Running;
     let running = status.partitions.iter().filter(|it| is_running(it.state));
-    let running: BTreeMap<_, _> = running.filter_map(|it| Some((it.job.as_ref()?.id, it.ends?))).collect();
+    let running: BTreeMap<_, _> = running.filter_map(|it| Some((it.job.as_deref()?.id, it.ends?))).collect();
     waiting == jobs.iter().filter(|it| it.waits).map(|it| it.job.0).collect()
         && running == jobs.iter().filter(|it| !it.waits).map(|it| (it.job.0, it.end)).collect()
         && status.partitions.len() == running.len()

@@ -56,7 +56,7 @@ impl History {
             let minutes = self.minutes.entry(model.name.clone()).or_default();
             if minutes.back().is_none_or(|last| status.written >= last.at + 60 || status.written < last.at) {
                 let used = model.pods.iter().map(|pod| pod.ipus.used).sum();
-                let waiting = status.line.iter().filter(|job| job.model == model.name).count();
+                let waiting = status.line.iter().filter(|job| *job.model == *model.name).count();
                 let waiting = u32::try_from(waiting).unwrap_or(u32::MAX);
                 minutes.push_back(Minute { at: status.written, used, waiting });
                 if minutes.len() > HOUR {

@@ -76,7 +76,9 @@ impl StatusComposer {
         for state in &states {
             self.line(frontend, &state.facts.model, &seen, &mut line, &mut jobs);
         }
-        line.sort_unstable_by_key(|job: &WaitingJob| (Reverse(job.rank), job.job.as_ref().map(|job| job.id)));
+        line.sort_unstable_by_key(|job: &WaitingJob| {
+            (Reverse(job.rank), job.job.as_deref().map(|job| job.id))
+        });
         let models = states.into_iter().map(|state| {
             let conf = conf.remove(&state.facts.model).unwrap_or_default();
             model(frontend, &mut self.held, clocks, &self.history, state, conf, &mut partitions)
@@ -137,7 +139,7 @@ impl StatusComposer {
                 line.push(WaitingJob {
                     key: self.key(id),
                     job: Some(seen_jobs::job(id, seen)),
-                    model: model.to_string(),
+                    model: model.shared(),
                     size: waiting.wish.size.get(),
                     tasks: seen.map_or(1, |seen| seen.tasks),
                     rank: vipu_status::Rank {
@@ -180,7 +182,7 @@ impl StatusComposer {
         let row = |(id, seen, (model, size)): (u32, &SeenJob, &(ModelName, IpuCount))| WaitingJob {
             key: self.key(id),
             job: Some(seen_jobs::job(id, Some(seen))),
-            model: model.to_string(),
+            model: model.shared(),
             size: size.get(),
             tasks: seen.tasks,
             rank: seen.rank,
@@ -233,7 +235,7 @@ fn forecast(status: &mut Status) {
     let forecasts: Vec<_> = forecasts.collect();
     for (model, forecast) in status.models.iter().zip(forecasts) {
         let Some(forecast) = forecast else { continue };
-        let jobs = status.line.iter_mut().filter(|job| job.model == model.name);
+        let jobs = status.line.iter_mut().filter(|job| *job.model == *model.name);
         for (n, job) in jobs.enumerate().take(FORECASTS) {
             let Some(start) = forecast.waiting(n) else { continue };
             job.start = start.time(status.written);

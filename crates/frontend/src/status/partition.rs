@@ -20,11 +20,11 @@ pub(super) fn partition(placed: PlacedClaim, clocks: Clocks, seen: Option<&SeenJ
         _ => None,
     };
     let claim = view.claim;
-    let mut job = seen_jobs::job(claim.run.job, seen);
+    let mut job = Arc::unwrap_or_clone(seen_jobs::job(claim.run.job, seen));
     job.user = claim.user;
     job.slurm_partition = claim.slurm_partition.map(Arc::from).or(job.slurm_partition);
     // An idle partition is no job's. Its last one may have ended long ago.
-    let job = (state != State::Idle).then_some(job);
+    let job = (state != State::Idle).then(|| Arc::new(job));
     let chosen = if places.is_empty() { claim.ipus } else { Vec::new() };
     Partition {
         key: view.serial,

@@ -23,12 +23,8 @@ const MOST_PENDING: usize = 10_000;
 /// The facts about one job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SeenJob {
-    pub(super) user: u32,
-    pub(super) component: Option<(u32, u32)>,
-    pub(super) array: Option<(u32, u32)>,
-    pub(super) name: Option<Arc<str>>,
-    pub(super) slurm_partition: Option<Arc<str>>,
-    pub(super) qos: Option<Arc<str>>,
+    /// Documents share it.
+    pub(super) job: Arc<Job>,
     pub(super) reason: Option<Arc<str>>,
     pub(super) rank: Rank,
     /// The tasks of a job array for which the job stands. 1 for other jobs.
@@ -115,7 +111,8 @@ struct Book {
 impl Book {
     /// The job with its texts shared.
     fn shared(&mut self, mut seen: SeenJob) -> SeenJob {
-        let texts = [&mut seen.name, &mut seen.slurm_partition, &mut seen.qos, &mut seen.reason];
+        let job = Arc::make_mut(&mut seen.job);
+        let texts = [&mut job.name, &mut job.slurm_partition, &mut job.qos, &mut seen.reason];
         for text in texts.into_iter().flatten() {
             match self.texts.get(text) {
                 Some(known) => *text = Arc::clone(known),
@@ -201,12 +198,15 @@ impl JobsToSee {
 
 fn see(frontend: &Frontend, job: impl crate::slurm::Job) -> SeenJob {
     SeenJob {
-        user: job.user(),
-        component: (job.het_job() != 0).then(|| (job.het_job(), job.het_offset())),
-        array: job.array().filter(|_| !job.is_unsplit_array()),
-        name: job.name().map(Arc::from),
-        slurm_partition: job.slurm_partition().map(Arc::from),
-        qos: job.qos().map(Arc::from),
+        job: Arc::new(Job {
+            id: job.id(),
+            user: job.user(),
+            component: (job.het_job() != 0).then(|| (job.het_job(), job.het_offset())),
+            array: job.array().filter(|_| !job.is_unsplit_array()),
+            name: job.name().map(Arc::from),
+            slurm_partition: job.slurm_partition().map(Arc::from),
+            qos: job.qos().map(Arc::from),
+        }),
         reason: Some(job).filter(|job| job.is_pending()).and_then(|job| job.shown_reason()).map(Arc::from),
         tasks: job.tasks_left().max(1),
         rank: Rank {
@@ -243,17 +243,8 @@ fn waits_for(frontend: &Frontend, job: impl crate::slurm::Job) -> Option<(ModelN
 }
 
 /// The job of the document. A job that was not seen yet has its id only.
-pub(super) fn job(id: u32, seen: Option<&SeenJob>) -> Job {
-    let Some(seen) = seen else { return Job { id, ..Job::default() } };
-    Job {
-        id,
-        user: seen.user,
-        component: seen.component,
-        array: seen.array,
-        name: seen.name.clone(),
-        slurm_partition: seen.slurm_partition.clone(),
-        qos: seen.qos.clone(),
-    }
+pub(super) fn job(id: u32, seen: Option<&SeenJob>) -> Arc<Job> {
+    seen.map_or_else(|| Arc::new(Job { id, ..Job::default() }), |seen| Arc::clone(&seen.job))
 }
 
 #[cfg(test)]
@@ -280,12 +271,7 @@ pub(super) mod tests {
     /// A job that waits for 32 IPUs of pod64.
     pub(in crate::status) fn in_line() -> SeenJob {
         SeenJob {
-            user: 1000,
-            component: None,
-            array: None,
-            name: None,
-            slurm_partition: None,
-            qos: None,
+            job: Arc::new(Job { id: 7, user: 1000, ..Job::default() }),
             reason: None,
             rank: Rank::default(),
             tasks: 1,

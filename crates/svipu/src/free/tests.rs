@@ -9,7 +9,7 @@ fn document() -> Status {
     let partition = |id: &str, user, state| Partition {
         key: 0,
         id: Some(id.into()),
-        job: Some(Job { id: 7, user, array: Some((5, 2)), ..Job::default() }),
+        job: Some(Job { id: 7, user, array: Some((5, 2)), ..Job::default() }.into()),
         model: "pod64".into(),
         controller: "vipu:8090".into(),
         size: 1,

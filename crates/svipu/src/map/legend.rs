@@ -116,7 +116,7 @@ pub(super) fn entry(view: &View<'_>, drawn: &Drawn<'_>) -> String {
     let owner = match partition.state {
         State::Idle => safe::cut(&names::or_dash(partition.id.as_deref()), 27),
         _ => {
-            let (job, user) = (names::job(partition.job.as_ref()), view.user(partition.job.as_ref()));
+            let (job, user) = (names::job(partition.job.as_deref()), view.user(partition.job.as_deref()));
             format!("{} {}", safe::cut(&job, 14), safe::cut(&user, 12))
         }
     };

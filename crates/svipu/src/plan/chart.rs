@@ -58,7 +58,7 @@ impl<'a> Chart<'a> {
         let mut bars: Vec<_> =
             map::marked(view, model, pod).iter().map(|drawn| held(view, drawn, hours)).collect();
         let here = |row: &&WaitingJob| {
-            row.model == model.name && row.planned_controller.as_ref() == Some(&pod.controller)
+            *row.model == *model.name && row.planned_controller.as_ref() == Some(&pod.controller)
         };
         let planned = view.all.line.iter().filter(here).filter(|row| is_in_time(view, row, hours));
         let digits = DIGITS.iter().cycle().map(|digit| char::from(*digit));
@@ -96,18 +96,18 @@ fn held<'a>(view: &View<'_>, drawn: &Drawn<'a>, hours: u16) -> Bar<'a> {
     };
     let text = match partition.state {
         State::Idle => format!("{mark} {} {words}", safe::cut(&names::or_dash(partition.id.as_deref()), 20)),
-        _ => entry(view, *mark, partition.job.as_ref(), &words),
+        _ => entry(view, *mark, partition.job.as_deref(), &words),
     };
     Bar { cell: (*mark, *tone), places: &partition.places, columns: 0..end, text: chosen.then_some(text) }
 }
 
 fn planned_job<'a>(view: &View<'_>, row: &'a WaitingJob, digit: char, hours: u16) -> Bar<'a> {
-    let chosen = view.selection.has_owner(row.job.as_ref());
+    let chosen = view.selection.has_owner(row.job.as_deref());
     let start = row.start.unwrap_or(view.surroundings.now);
     let end = start.saturating_add_unsigned(row.duration);
     let first = column(view, start, hours);
     let words = format!("{} {}-{}", names::ipus(row.size), clock(view, start), clock(view, end));
-    let text = entry(view, digit, row.job.as_ref(), &words);
+    let text = entry(view, digit, row.job.as_deref(), &words);
     Bar {
         cell: (if chosen { digit } else { NOT_CHOSEN }, Tone::Cyan),
         places: &row.planned_places,

@@ -24,16 +24,16 @@ pub(super) fn partitions(view: &View<'_>, drawn: Vec<Drawn<'_>>) -> Table {
 
 /// The list of waiting jobs. They have no mark.
 pub(super) fn waiting(view: &View<'_>, status: &Status, model: &Model) -> Table {
-    let line = status.line.iter().filter(|job| job.model == model.name).zip(1..);
-    let chosen = line.filter(|(job, _)| view.selection.has_owner(job.job.as_ref()));
+    let line = status.line.iter().filter(|job| *job.model == *model.name).zip(1..);
+    let chosen = line.filter(|(job, _)| view.selection.has_owner(job.job.as_deref()));
     let rows: Vec<_> = chosen.map(|(job, place)| ((Tone::Plain, ' '), Queued { place, job })).collect();
     Table::new(view, &waiting_fields(), &rows)
 }
 
 fn partition_fields<'a>() -> Vec<Field<Drawn<'a>>> {
     vec![
-        Field::text("JOB", 14, |row, _| names::job(row.partition.job.as_ref())),
-        Field::text("USER", 12, |row, view| view.user(row.partition.job.as_ref())),
+        Field::text("JOB", 14, |row, _| names::job(row.partition.job.as_deref())),
+        Field::text("USER", 12, |row, view| view.user(row.partition.job.as_deref())),
         Field::number("IPUS", 6, |row, _| row.partition.size.to_string(), |row| row.partition.size.into()),
         Field::text("STATE", 9, |row, _| row.partition.state.name().to_owned()),
         Field::number(
@@ -53,7 +53,7 @@ fn partition_fields<'a>() -> Vec<Field<Drawn<'a>>> {
         ),
         Field::text("PLACE", 20, |row, _| partition_list::place(row.partition)),
         Field::text("NAME", 20, |row, _| {
-            names::or_dash(row.partition.job.as_ref().and_then(|job| job.name.as_deref()))
+            names::or_dash(row.partition.job.as_deref().and_then(|job| job.name.as_deref()))
         }),
         Field::text("REASON", 200, |row, _| names::or_dash(row.partition.reason.as_deref())),
     ]
@@ -67,8 +67,8 @@ fn waiting_fields<'a>() -> Vec<Field<Queued<'a>>> {
             |row, _| row.place.to_string(),
             |row| i64::try_from(row.place).unwrap_or(i64::MAX),
         ),
-        Field::text("JOB", 14, |row, _| names::job(row.job.job.as_ref())),
-        Field::text("USER", 12, |row, view| view.user(row.job.job.as_ref())),
+        Field::text("JOB", 14, |row, _| names::job(row.job.job.as_deref())),
+        Field::text("USER", 12, |row, view| view.user(row.job.job.as_deref())),
         Field::number("IPUS", 6, |row, _| row.job.size.to_string(), |row| row.job.size.into()),
         Field::number(
             "TIME_LIMIT",

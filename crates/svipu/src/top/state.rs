@@ -118,8 +118,8 @@ impl Top {
 
     /// The jobs that are known, of partitions and in line.
     pub(super) fn jobs(&self) -> impl Iterator<Item = &Job> {
-        let partitions = self.status.partitions.iter().filter_map(|entry| entry.job.as_ref());
-        partitions.chain(self.status.line.iter().filter_map(|entry| entry.job.as_ref()))
+        let partitions = self.status.partitions.iter().filter_map(|entry| entry.job.as_deref());
+        partitions.chain(self.status.line.iter().filter_map(|entry| entry.job.as_deref()))
     }
 
     /// The Pods of all models.

@@ -43,7 +43,7 @@ fn smaller(waiting: &Waiting<'_>) -> Option<Sentence> {
     let text = format!(
         "With {} it could start now: scontrol update JobId={} Gres=vipu:{}:{size}",
         names::ipus(size),
-        names::job(row.job.as_ref()),
+        names::job(row.job.as_deref()),
         safe::cut(&row.model, 30)
     );
     Some(Sentence::new("smaller", text))
@@ -65,7 +65,7 @@ fn shorter(waiting: &Waiting<'_>) -> Option<Sentence> {
     let text = format!(
         "With a time limit of {limit} or less it could start now, and end before the plans of the jobs ahead of it: \
          scontrol update JobId={} TimeLimit={limit}",
-        names::job(row.job.as_ref())
+        names::job(row.job.as_deref())
     );
     Some(Sentence::new("shorter", text))
 }
@@ -77,7 +77,7 @@ fn other_model(waiting: &Waiting<'_>) -> Option<Sentence> {
     let has_room = |model: &&Model| {
         let start = forecast(view, model, waiting.now)
             .and_then(|it| it.new_job(size, Duration::from_secs(row.duration)));
-        model.name != row.model
+        *model.name != *row.model
             && row.size <= allowed(row, model)
             && start.is_some_and(|it| it.at <= waiting.now)
     };
@@ -85,7 +85,7 @@ fn other_model(waiting: &Waiting<'_>) -> Option<Sentence> {
     let name = safe::cut(&model.name, 30);
     let text = format!(
         "{name} has room for it now, if its program can use {name}: scontrol update JobId={} Gres=vipu:{name}:{}",
-        names::job(row.job.as_ref()),
+        names::job(row.job.as_deref()),
         row.size
     );
     Some(Sentence::new("other_model", text))

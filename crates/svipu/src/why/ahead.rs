@@ -83,7 +83,7 @@ fn group(waiting: &Waiting<'_>, before: Before) -> Option<Sentence> {
     let (kind, _, why) = before.words(first.rank, rank);
     let name = |other: &&&WaitingJob| {
         let (_, detail, _) = before.words(other.rank, rank);
-        format!("{} ({}{detail})", waiting.view.owner(other.job.as_ref()), names::ipus(other.size))
+        format!("{} ({}{detail})", waiting.view.owner(other.job.as_deref()), names::ipus(other.size))
     };
     let mut named: Vec<_> = jobs.iter().take(MOST_NAMED).map(name).collect();
     if jobs.len() > MOST_NAMED {
@@ -94,7 +94,7 @@ fn group(waiting: &Waiting<'_>, before: Before) -> Option<Sentence> {
 
 /// The plan that the job must not delay.
 fn plan(waiting: &Waiting<'_>, first: &WaitingJob) -> Sentence {
-    let owner = waiting.view.owner(first.job.as_ref());
+    let owner = waiting.view.owner(first.job.as_deref());
     let at =
         first.start.map(|at| format!(", which is planned {}", waiting.view.moment(at))).unwrap_or_default();
     let text = format!(

@@ -10,7 +10,7 @@ use crate::{names, partition_list, safe};
 /// What the job's partition does.
 pub(super) fn answer(view: &View<'_>, partition: &Partition) -> Answer {
     let ago = span(view.surroundings.now.saturating_sub(partition.since));
-    let owner = capital(&view.owner(partition.job.as_ref()));
+    let owner = capital(&view.owner(partition.job.as_deref()));
     let id = partition.id.as_deref().map(|id| format!("Partition {}", safe::cut(id, 40)));
     let what = format!(
         "{}: {} of {}, places {} of controller {}",
@@ -55,7 +55,7 @@ pub(super) fn answer(view: &View<'_>, partition: &Partition) -> Answer {
         State::Removing => format!("has ended. Its partition has been in removal for {ago}."),
     };
     Answer {
-        job: names::job(partition.job.as_ref()),
+        job: names::job(partition.job.as_deref()),
         summary: format!("{owner} {state} {what}."),
         causes: Vec::new(),
         advice: if partition.state == State::Kept { kept(partition) } else { Vec::new() },

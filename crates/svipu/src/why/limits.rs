@@ -15,7 +15,7 @@ pub(super) fn causes(waiting: &Waiting<'_>) -> Vec<Sentence> {
         let text = format!("A job on {model} gets at most {}.", names::ipus(limits.job));
         causes.push(Sentence::new("limit_job", text));
     }
-    let qos = waiting.row.job.as_ref().and_then(|job| job.qos.as_deref());
+    let qos = waiting.row.job.as_deref().and_then(|job| job.qos.as_deref());
     let of_qos = |name| Some((name, *limits.job_in_qos.get(name)?));
     if let Some((name, limit)) = qos.and_then(of_qos).filter(|(_, limit)| size > *limit) {
         let text =

@@ -13,15 +13,15 @@ use crate::{names, reservations, safe};
 
 /// What the job waits for, as far as Slurm's reason tells it.
 pub(super) fn answer(view: &View<'_>, row: &WaitingJob) -> Answer {
-    let job = names::job(row.job.as_ref());
+    let job = names::job(row.job.as_deref());
     let summary =
         format!("{}, but is not in line for them: it waits for something else first.", wants(view, row));
     let known = row.reason.as_deref().and_then(Cause::of);
     let mut causes: Vec<_> = reason(row).into_iter().collect();
     causes.extend(known.as_ref().map(|it| Sentence::new("slurm", it.text.to_owned())));
-    let user = safe::cut(&view.user(row.job.as_ref()), 30);
+    let user = safe::cut(&view.user(row.job.as_deref()), 30);
     let advice = known.iter().filter_map(|it| it.advice(&job, &user)).collect();
-    match view.all.models.iter().find(|model| model.name == row.model) {
+    match view.all.models.iter().find(|model| *model.name == *row.model) {
         None => causes.push(stops::no_model(view, row)),
         Some(model) => {
             let waiting = Waiting::new(view, row, model);

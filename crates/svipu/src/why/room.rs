@@ -122,7 +122,7 @@ pub(super) fn planned_block(waiting: &Waiting<'_>) -> Vec<Sentence> {
 
 /// The holder of some IPUs of the block.
 fn holder(waiting: &Waiting<'_>, entry: &Partition, count: usize) -> Sentence {
-    let owner = capital(&waiting.view.owner(entry.job.as_ref()));
+    let owner = capital(&waiting.view.owner(entry.job.as_deref()));
     let until = match (entry.state, entry.ends) {
         (State::Kept, Some(at)) => format!(", kept after its failure until {}", waiting.view.time(at)),
         (State::Ending | State::Resetting | State::Removing | State::Failed, _) => {
@@ -139,7 +139,7 @@ fn holder(waiting: &Waiting<'_>, entry: &Partition, count: usize) -> Sentence {
 /// A job before this one that is planned to start there earlier.
 fn comes(waiting: &Waiting<'_>, other: &WaitingJob, start: &Start) -> Option<Sentence> {
     let at = other.start.filter(|at| *at < start.at)?;
-    let owner = capital(&waiting.view.owner(other.job.as_ref()));
+    let owner = capital(&waiting.view.owner(other.job.as_deref()));
     let from = waiting.view.time(at);
     let text = match other.duration {
         UNLIMITED.. => format!("{owner} is planned there before it, from {from}, without a time limit."),

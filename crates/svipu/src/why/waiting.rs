@@ -77,7 +77,7 @@ pub(super) fn forecast(view: &View<'_>, model: &Model, now: i64) -> Option<Model
 /// The largest size that the limits of a model allow the job now.
 pub(super) fn allowed(row: &WaitingJob, model: &Model) -> u32 {
     let limits = &model.limits;
-    let qos = row.job.as_ref().and_then(|job| job.qos.as_deref());
+    let qos = row.job.as_deref().and_then(|job| job.qos.as_deref());
     let of_qos = qos.and_then(|name| limits.job_in_qos.get(name)).copied().unwrap_or(limits.job);
     let Some(name) = slurm_partition(row) else { return limits.job.min(of_qos) };
     let of_job = limits.job_in_slurm_partition.get(name).copied().unwrap_or(limits.job);
@@ -88,5 +88,5 @@ pub(super) fn allowed(row: &WaitingJob, model: &Model) -> u32 {
 
 /// The Slurm partition of the job, if it is known.
 pub(super) fn slurm_partition(row: &WaitingJob) -> Option<&str> {
-    row.job.as_ref()?.slurm_partition.as_deref()
+    row.job.as_deref()?.slurm_partition.as_deref()
 }

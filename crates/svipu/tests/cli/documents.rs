@@ -1,5 +1,7 @@
 //! Documents for the tests.
 
+use std::sync::Arc;
+
 use vipu_status::{
     ConfFile, Contact, Ipus, Job, Limits, Model, OtherIpus, OtherUse, Partition, Place, Pod, PoolBlock,
     PoolState, Rank, SCHEMA, Share, State, Status, WaitingJob, WholeTime, WholeTimes, Writer,
@@ -56,7 +58,7 @@ pub(crate) fn partition(id: u32, user: u32, state: State, places: Vec<Place>) ->
     Partition {
         key: id.into(),
         id: Some(format!("slurm_{id}")),
-        job: Some(job),
+        job: Some(job.into()),
         model: "pod64".into(),
         controller: "vipu:8090".into(),
         size: u32::try_from(places.len()).unwrap(),
@@ -75,7 +77,7 @@ pub(crate) fn partition(id: u32, user: u32, state: State, places: Vec<Place>) ->
 pub(crate) fn waiting(id: u32, user: u32, size: u32, reason: &str) -> WaitingJob {
     WaitingJob {
         key: id.into(),
-        job: Some(Job { id, user, name: Some("wait".into()), ..Job::default() }),
+        job: Some(Job { id, user, name: Some("wait".into()), ..Job::default() }.into()),
         model: "pod64".into(),
         size,
         tasks: 1,
@@ -136,6 +138,7 @@ pub(crate) fn pod64() -> Status {
     status.partitions[3].reason = Some("job 23 failed; --ipu-keep=1h".into());
     let job = |status: &mut Status, place: usize, array, component| {
         let job = status.line[place].job.as_mut().unwrap();
+        let job = Arc::make_mut(job);
         (job.array, job.component) = (array, component);
     };
     status.line = vec![
@@ -250,11 +253,12 @@ pub(crate) fn hostile() -> Status {
     status.line.truncate(1);
     let (entry, row) = (&mut status.partitions[0], &mut status.line[0]);
     (entry.id, entry.reason) = (Some(long.clone()), Some(long.clone()));
-    (entry.controller, entry.model, row.model) = (evil.clone(), evil.clone(), evil.clone());
+    (entry.controller, entry.model, row.model) = (evil.clone(), evil.clone(), evil.clone().into());
     entry.places.push(Place { domain: u32::MAX, index: u32::MAX });
     (entry.since, entry.ends, row.start) = (i64::MIN, Some(i64::MAX), Some(i64::MIN));
     row.duration = u64::MAX;
     for job in [&mut entry.job, &mut row.job].into_iter().flatten() {
+        let job = Arc::make_mut(job);
         (job.name, job.slurm_partition) = (Some(evil.clone().into()), Some(evil.clone().into()));
     }
     (row.reason, row.planned_controller) = (Some(long.into()), Some(evil));

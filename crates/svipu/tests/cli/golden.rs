@@ -224,7 +224,8 @@ fn cli_svipu_task_that_waits_with_others_is_known() {
 fn cli_svipu_task_that_runs_is_not_shown_as_waiting() {
     let mut status = pod64();
     status.line.push(vipu_status::WaitingJob { tasks: 4, ..waiting(90, 1000, 4, "vipu: no room") });
-    status.partitions[0].job.as_mut().unwrap().array = Some((90, 0));
+    let job = status.partitions[0].job.as_mut().unwrap();
+    std::sync::Arc::make_mut(job).array = Some((90, 0));
     let jobs = |line| {
         let text = run(&status, line).stdout.to_lowercase();
         ["slurm_20", "waiting job 90", "job 90 of"].map(|part| text.contains(part))

@@ -1,5 +1,7 @@
 //! `svipu why`: each kind of cause, advice and state.
 
+use std::sync::Arc;
+
 use insta::assert_snapshot;
 use vipu_forecast::ModelForecast;
 use vipu_status::{Contact, Drain, Ipus, OtherIpus, OtherUse, Place, Rank, Share, State, Status};
@@ -24,7 +26,7 @@ pub(crate) fn busy() -> Status {
     ];
     status.line[1].behind = Some(30);
     for row in &mut status.line {
-        row.job.as_mut().unwrap().slurm_partition = Some("ipu".into());
+        Arc::make_mut(row.job.as_mut().unwrap()).slurm_partition = Some("ipu".into());
     }
     planned(status)
 }
@@ -116,7 +118,7 @@ fn cli_svipu_why_tells_limits() {
         }),
         changed("limit_qos", |it| {
             it.models[0].limits.job_in_qos = [("short".to_owned(), 16)].into();
-            it.line[0].job.as_mut().unwrap().qos = Some("short".into());
+            Arc::make_mut(it.line[0].job.as_mut().unwrap()).qos = Some("short".into());
         }),
         changed("share", |it| {
             it.models[0].limits.slurm_partition = [("ipu".to_owned(), Share { limit: 64, used: 48 })].into();

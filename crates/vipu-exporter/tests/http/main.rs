@@ -111,7 +111,7 @@ fn pod32() -> Status {
     let partition = Partition {
         key: 1,
         id: Some("slurm_4711".into()),
-        job: Some(Job { id: 4711, ..Job::default() }),
+        job: Some(Job { id: 4711, ..Job::default() }.into()),
         model: "pod32".into(),
         controller: "vipu:8090".into(),
         size: 4,
