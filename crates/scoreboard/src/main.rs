@@ -13,9 +13,9 @@ struct Arguments {
     /// One measurement instead of all.
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(scoreboard::names()))]
     name: Option<String>,
-    /// The page whose table gets the rows.
+    /// The page whose table gets the rows. They are printed in any case.
     #[arg(long, value_name = "FILE")]
-    page: PathBuf,
+    page: Option<PathBuf>,
     /// The most pairs of a row. Two are the fewest with an interval.
     #[arg(long, value_name = "NUMBER", default_value_t = usize::MAX, hide_default_value = true)]
     pairs: usize,
@@ -31,8 +31,8 @@ fn main() -> Result<()> {
         let measured = (measurement.measure)(extent)?;
         measured.iter().for_each(scoreboard::Row::say_pairs);
         // A later failure does not lose these rows. The page has no comparison with an earlier build.
-        if Build::earlier().is_err() {
-            table::write(&page, &measured)?;
+        if let Some(page) = page.as_ref().filter(|_| Build::earlier().is_err()) {
+            table::write(page, &measured)?;
         }
         rows.extend(measured);
     }

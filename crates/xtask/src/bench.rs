@@ -1,23 +1,46 @@
 //! `cargo xtask bench`: slurm-vipu beside stock Slurm, in release builds.
 
-use std::env;
+use std::{env, path::Path, process::Command};
 
 use anyhow::{Context, Result};
 
-use crate::{build, run};
+use testbed::compose;
+
+use crate::{
+    build,
+    image::{self, Suite},
+    matrix, run,
+};
 
 /// The page with the table.
 const PAGE: &str = "docs/bench.md";
 
-/// Runs one measurement or all, prints their rows, and writes them into the table.
-pub fn run(name: Option<&str>, pairs: Option<usize>) -> Result<()> {
+/// Runs one measurement or all, prints their rows, and writes those of the installed Slurm into the table.
+pub fn run(name: Option<&str>, pairs: Option<usize>, suite: Option<Suite>) -> Result<()> {
     build::released(&["scoreboard", "mock-vipu", "testbed"])?;
     let own = env::current_exe()?;
     let folder = own.ancestors().nth(2).context("this program is in no target folder")?;
-    let mut scoreboard = run::as_root(&folder.join("release/scoreboard").display().to_string());
-    scoreboard.arg("--page").arg(run::workspace().join(PAGE)).args(name);
+    let program = folder.join("release/scoreboard");
+    let mut scoreboard = match suite {
+        Some(suite) => in_container(suite, &program)?,
+        None => run::as_root(&program.display().to_string()),
+    };
+    if suite.is_none() {
+        scoreboard.arg("--page").arg(run::workspace().join(PAGE));
+    }
+    scoreboard.args(name);
     if let Some(pairs) = pairs {
         scoreboard.arg("--pairs").arg(pairs.to_string());
     }
     run::visibly(scoreboard)
+}
+
+/// The scoreboard on the Slurm of this suite.
+fn in_container(suite: Suite, program: &Path) -> Result<Command> {
+    compose::find_engine()?;
+    build::for_tests()?;
+    let files = image::stage()?;
+    image::stage_file(program, &files.join("bin/scoreboard"))?;
+    image::build(suite, image::MIRROR)?;
+    Ok(matrix::inside(suite, &files, "scoreboard", &[]))
 }

@@ -89,6 +89,9 @@ enum Task {
         /// The most pairs of a row, to save time. The intervals become wider.
         #[arg(long, value_name = "NUMBER")]
         pairs: Option<usize>,
+        /// The Slurm of this Debian suite, in a container, instead of the installed one. No table is written.
+        #[arg(long, value_enum)]
+        suite: Option<image::Suite>,
     },
     /// Make the book of all pages (target/book/book), and check its links.
     Book,
@@ -230,9 +233,9 @@ fn run_task(task: Task) -> Result<ExitCode> {
             table.add(programs::slurm_version()?.to_string(), results);
             Ok(table.finish())
         }
-        Task::Bench { name, pairs } => {
+        Task::Bench { name, pairs, suite } => {
             needed_packages::install_missing(&needed_packages::SLURM)?;
-            bench::run(name.as_deref(), pairs)?;
+            bench::run(name.as_deref(), pairs, suite)?;
             Ok(ExitCode::SUCCESS)
         }
         Task::Book => {

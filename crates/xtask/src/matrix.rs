@@ -159,8 +159,8 @@ fn slurm_of(suite: Suite) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Runs the tests on daemons of one host, in one container. `harness` is for the test harness.
-fn inside(suite: Suite, files: &Path, program: &str, harness: &[&str]) -> Command {
+/// Runs a program that starts daemons, in one container. `arguments` are the program's.
+pub fn inside(suite: Suite, files: &Path, program: &str, arguments: &[&str]) -> Command {
     // The tests need these capabilities: a backup slurmctld needs its own host name, and slurmctld's open
     // files are read.
     let mut options = vec!["--cap-add=SYS_ADMIN", "--cap-add=SYS_PTRACE", "--env=RUST_LIB_BACKTRACE=0"];
@@ -168,7 +168,7 @@ fn inside(suite: Suite, files: &Path, program: &str, harness: &[&str]) -> Comman
     let faults = format!("--env=VIPU_FAULTS_DIR={INSIDE}/faults");
     options.extend([plugins.as_str(), &faults, "--env=VIPU_FAULT_CASES=smoke"]);
     let program = format!("{INSIDE}/bin/{program}");
-    let command: Vec<_> = [program.as_str()].into_iter().chain(harness.iter().copied()).collect();
+    let command: Vec<_> = [program.as_str()].into_iter().chain(arguments.iter().copied()).collect();
     container(suite, files, &options, &command)
 }
 
