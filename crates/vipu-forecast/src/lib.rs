@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ledger::{
@@ -23,13 +23,11 @@ const MOST_IPUS: u32 = 1 << 20;
 
 /// The forecast for one model of a document.
 #[derive(Clone, Debug)]
-pub struct ModelForecast {
+pub struct ModelForecast<'a> {
     forecast: Forecast,
-    model: ModelName,
     /// The controllers of the Pods, in the order of the forecast.
     controllers: Vec<String>,
-    /// The waiting jobs, the first in line first. None for a job with a size that no partition can have.
-    line: Vec<Option<InLine>>,
+    line: Line<'a>,
 }
 
 /// The start of a job.
@@ -50,13 +48,13 @@ impl Start {
     }
 }
 
-impl ModelForecast {
+impl<'a> ModelForecast<'a> {
     /// The number of jobs in line that have a plan. No forecast counts the jobs between them and a later one.
     pub const PLANS: usize = Forecast::PLANS;
 
     /// The forecast for a model at this time, in seconds since the Unix epoch. None if no job can start on it,
     /// or if the document has a model or a size that no model can have.
-    pub fn new(status: &Status, model: &Model, now: i64) -> Option<Self> {
+    pub fn new(status: &'a Status, model: &Model, now: i64) -> Option<Self> {
         if status.out_of_order.is_some() || model.pods.is_empty() {
             return None;
         }
@@ -66,8 +64,8 @@ impl ModelForecast {
         let pods = usable.iter().map(in_time).collect::<Option<Vec<_>>>()?;
         let name = ModelName::new(model.name.clone()).ok()?;
         let placement = if model.chooses_ipus { Placement::Explicit } else { Placement::Controller };
-        let line = line(status, &name);
-        let in_line = line.iter().flatten().cloned().collect();
+        let line = Line::new(status, name);
+        let in_line = (0..line.jobs.len()).filter_map(|number| line.job(number)).take(Self::PLANS).collect();
         Some(Self {
             forecast: Forecast::new(
                 Seconds(now),
@@ -76,7 +74,6 @@ impl ModelForecast {
                 other_needs(status, model, now)?,
                 in_line,
             ),
-            model: name,
             controllers: usable.iter().map(|pod| pod.controller.clone()).collect(),
             line,
         })
@@ -84,14 +81,14 @@ impl ModelForecast {
 
     /// The start of the waiting job with this number among the model's jobs in line. The first has number 0.
     pub fn waiting(&self, number: usize) -> Option<Start> {
-        let job = self.line.get(number)?.as_ref()?;
+        let job = self.line.job(number)?;
         self.start(self.forecast.start_of(&job.wish, job.not_before, job.behind)?)
     }
 
     /// The start of that waiting job if it wanted so many IPUs for so long, at its place in line.
     pub fn changed(&self, number: usize, size: IpuCount, duration: Duration) -> Option<Start> {
-        let job = self.line.get(number)?.as_ref()?;
-        let wish = Wish { size, duration, ..job.wish.clone() };
+        let job = self.line.job(number)?;
+        let wish = Wish { size, duration, ..job.wish };
         self.start(self.forecast.start_of(&wish, job.not_before, job.behind)?)
     }
 
@@ -99,7 +96,7 @@ impl ModelForecast {
     /// as far as is known.
     pub fn new_job(&self, size: IpuCount, duration: Duration) -> Option<Start> {
         let rank = ledger::Rank { in_reservation: false, tier: 0, priority: 0, job: Reverse(u32::MAX) };
-        let wish = Wish { model: self.model.clone(), size, rank, duration, controllers: None };
+        let wish = Wish { model: self.line.model.clone(), size, rank, duration, controllers: None };
         self.start(self.forecast.start_of(&wish, Seconds(i64::MIN), None)?)
     }
 
@@ -242,31 +239,43 @@ fn ledger_place(place: Place) -> ledger::Place {
     ledger::Place { domain: place.domain, index: place.index }
 }
 
-/// The jobs in line of a model. The document need not tell their ids, so each has its number in line.
-fn line(status: &Status, model: &ModelName) -> Vec<Option<InLine>> {
-    let jobs: Vec<_> = status.line.iter().filter(|job| *job.model == *model.as_str()).collect();
-    let numbers: HashMap<u64, u32> = jobs.iter().map(|job| job.key).zip(0..).collect();
-    let in_line = |(n, job): (usize, &&WaitingJob)| {
+/// The jobs in line of a model, the first one first. The document need not tell their ids, so each has its number in line.
+#[derive(Clone, Debug)]
+struct Line<'a> {
+    model: ModelName,
+    jobs: Vec<&'a WaitingJob>,
+    written: Seconds,
+}
+
+impl<'a> Line<'a> {
+    fn new(status: &'a Status, model: ModelName) -> Self {
+        let jobs = status.line.iter().filter(|job| *job.model == *model.as_str()).collect();
+        Self { model, jobs, written: Seconds(status.written) }
+    }
+
+    /// The job with this number. None if no partition can have its size. Made when somebody asks, because the line can
+    /// be long and few of its jobs are asked for.
+    fn job(&self, number: usize) -> Option<InLine> {
+        let job = self.jobs.get(number)?;
         let rank = ledger::Rank {
             in_reservation: job.rank.in_reservation,
             tier: job.rank.tier,
             priority: job.rank.priority,
-            job: Reverse(u32::try_from(n).ok()?),
+            job: Reverse(u32::try_from(number).ok()?),
         };
         let size = IpuCount::new(job.size.into()).ok()?;
         let controllers =
             job.controllers.iter().map(|name| name.parse().ok()).collect::<Option<BTreeSet<_>>>()?;
         let controllers = Some(controllers).filter(|all| !all.is_empty());
         let duration = Duration::from_secs(job.duration);
-        let wish = Wish { model: model.clone(), size, rank, duration, controllers };
+        let behind = job.behind.and_then(|key| self.jobs.iter().position(|other| other.key == key));
         Some(InLine {
-            wish,
+            wish: Wish { model: self.model.clone(), size, rank, duration, controllers },
             not_before: Seconds(job.not_before),
-            behind: job.behind.and_then(|key| numbers.get(&key).copied()),
-            seen: Seconds(status.written),
+            behind: behind.and_then(|number| u32::try_from(number).ok()),
+            seen: self.written,
         })
-    };
-    jobs.iter().enumerate().map(in_line).collect()
+    }
 }
 
 #[cfg(test)]

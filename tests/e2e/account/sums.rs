@@ -144,7 +144,8 @@ fn recorded_runs(cluster: &Cluster, lives: &BTreeMap<String, PartitionRecord>) -
 /// The IPU seconds of each user in sreport. The last hour is left out: all records lie before it, but if an hour has
 /// begun during the test, slurmdbd has added up the jobs of the hour before, where they no longer are.
 fn reported(cluster: &Cluster) -> Result<BTreeMap<String, u64>> {
-    let report = ["cluster", "AccountUtilizationByUser", "start=now-5hours", "end=now-1hours", "--tres=gres/vipu"];
+    let report =
+        ["cluster", "AccountUtilizationByUser", "start=now-5hours", "end=now-1hours", "--tres=gres/vipu"];
     let args = [&["-nP", "-tseconds"], &report[..], &["format=Login,Used"]].concat();
     let shown = cluster.command("sreport").args(&args).success()?.stdout;
     // A line without a user is the sum of an account.

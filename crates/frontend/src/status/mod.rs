@@ -231,13 +231,16 @@ impl Frontend {
 
 /// Fills in the starts of the first jobs in line of each model.
 fn forecast(status: &mut Status) {
-    let forecasts = status.models.iter().map(|model| ModelForecast::new(status, model, status.written));
-    let forecasts: Vec<_> = forecasts.collect();
-    for (model, forecast) in status.models.iter().zip(forecasts) {
-        let Some(forecast) = forecast else { continue };
+    let starts = |model| {
+        let forecast = ModelForecast::new(status, model, status.written);
+        let starts = forecast.map(|forecast| (0..FORECASTS).map(|n| forecast.waiting(n)).collect());
+        starts.unwrap_or_default()
+    };
+    let starts: Vec<Vec<_>> = status.models.iter().map(starts).collect();
+    for (model, starts) in status.models.iter().zip(starts) {
         let jobs = status.line.iter_mut().filter(|job| *job.model == *model.name);
-        for (n, job) in jobs.enumerate().take(FORECASTS) {
-            let Some(start) = forecast.waiting(n) else { continue };
+        for (job, start) in jobs.zip(starts) {
+            let Some(start) = start else { continue };
             job.start = start.time(status.written);
             job.planned_controller = Some(start.controller);
             job.planned_places = start.places;

@@ -28,7 +28,7 @@ pub(super) fn all(waiting: &Waiting<'_>) -> Vec<Sentence> {
 
 /// Whether the job could start now with this size and duration, at its place in line.
 fn starts_now(waiting: &Waiting<'_>, size: u32, seconds: u64) -> bool {
-    let start = |forecast: &ModelForecast| {
+    let start = |forecast: &ModelForecast<'_>| {
         let size = IpuCount::new(size.into()).ok()?;
         forecast.changed(waiting.ahead.len(), size, Duration::from_secs(seconds))
     };

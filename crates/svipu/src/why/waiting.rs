@@ -13,7 +13,7 @@ pub(super) struct Waiting<'a> {
     /// The jobs before it in line.
     pub(super) ahead: Vec<&'a WaitingJob>,
     /// None if no job can start on the model now.
-    pub(super) forecast: Option<ModelForecast>,
+    pub(super) forecast: Option<ModelForecast<'a>>,
     /// The time, but not before the document was written.
     pub(super) now: i64,
 }
@@ -66,7 +66,7 @@ impl<'a> Waiting<'a> {
 }
 
 /// The forecast for a model. None if nothing new starts on it.
-pub(super) fn forecast(view: &View<'_>, model: &Model, now: i64) -> Option<ModelForecast> {
+pub(super) fn forecast<'a>(view: &View<'a>, model: &Model, now: i64) -> Option<ModelForecast<'a>> {
     let is_whole =
         |drain: &Drain| drain.model == model.name && drain.controller.is_none() && drain.is_whole();
     let is_endless = |drain: &Drain| is_whole(drain) && drain.until.is_none();
