@@ -2,9 +2,9 @@
 
 use std::{env, path::Path, process::Command};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
-use testbed::compose;
+use testbed::{compose, programs::Build};
 
 use crate::{
     build,
@@ -37,10 +37,14 @@ pub fn run(name: Option<&str>, pairs: Option<usize>, suite: Option<Suite>) -> Re
 
 /// The scoreboard on the Slurm of this suite.
 fn in_container(suite: Suite, program: &Path) -> Result<Command> {
+    ensure!(Build::earlier().is_err(), "an earlier build cannot be measured in a container");
     compose::find_engine()?;
     build::for_tests()?;
     let files = image::stage()?;
-    image::stage_file(program, &files.join("bin/scoreboard"))?;
+    // The staged mock is for tests. Measurements have one without debug assertions.
+    for name in ["scoreboard", "mock-vipu-server"] {
+        image::stage_file(&program.with_file_name(name), &files.join("bin").join(name))?;
+    }
     image::build(suite, image::MIRROR)?;
     Ok(matrix::inside(suite, &files, "scoreboard", &[]))
 }

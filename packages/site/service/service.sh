@@ -14,6 +14,7 @@ renew() {
     # Not all instances at once. In the background, so that scancel ends the wait, too.
     (sleep $((SLURM_ARRAY_TASK_ID % 12 * 240)) && scontrol requeue "$SLURM_JOB_ID") &
 }
+# Before the server starts: until then, a TERM would end bash, and the server with it.
 trap renew USR1   # the time limit is near
 trap : TERM       # Slurm tells the server to end, too: wait for it
 

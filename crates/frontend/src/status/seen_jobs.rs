@@ -134,6 +134,7 @@ impl SeenJobs {
 
     /// Notes a look at a job. None means that Slurm no longer has the job.
     pub(super) fn note(&self, job: u32, seen: Option<SeenJob>) {
+        debug_assert!(seen.as_ref().is_none_or(|seen| seen.job.id == job));
         let mut book = lock(&self.0);
         let before = book.jobs.get(&job);
         let since = before.and_then(|before| before.elsewhere_since);
@@ -256,8 +257,12 @@ pub(super) mod tests {
         // The locks are those of shuttle, which needs a run of its own.
         let test = || {
             let jobs = SeenJobs::default();
-            let reason = || Some(Arc::from("vipu: no IPUs are free"));
-            (1..=3).for_each(|job| jobs.note(job, Some(SeenJob { reason: reason(), ..in_line() })));
+            let seen = |id| SeenJob {
+                job: Arc::new(Job { id, ..Job::default() }),
+                reason: Some(Arc::from("vipu: no IPUs are free")),
+                ..in_line()
+            };
+            (1..=3).for_each(|id| jobs.note(id, Some(seen(id))));
             let all = jobs.all();
             let reasons: Vec<_> = all.values().filter_map(|seen| seen.reason.clone()).collect();
             assert!(reasons.iter().all(|text| Arc::ptr_eq(text, &reasons[0])));
@@ -268,7 +273,7 @@ pub(super) mod tests {
         shuttle::check_random(test, 1);
     }
 
-    /// A job that waits for 32 IPUs of pod64.
+    /// Job 7, which waits for 32 IPUs of pod64.
     pub(in crate::status) fn in_line() -> SeenJob {
         SeenJob {
             job: Arc::new(Job { id: 7, user: 1000, ..Job::default() }),

@@ -37,8 +37,8 @@ pub(crate) fn planned(mut status: Status) -> Status {
         status.line.iter_mut().for_each(|row| row.start = None);
         return status;
     };
-    for (number, row) in status.line.iter_mut().enumerate() {
-        let start = forecast.waiting(number);
+    let starts: Vec<_> = (0..status.line.len()).map(|number| forecast.waiting(number)).collect();
+    for (row, start) in status.line.iter_mut().zip(starts) {
         row.start = start.as_ref().map(|start| start.at);
         row.planned_controller = start.as_ref().map(|start| start.controller.clone());
         row.planned_places = start.map(|start| start.places).unwrap_or_default();
