@@ -215,7 +215,7 @@ keys! { given;
     ReconcileInterval, reconcile_interval: Duration = Value("30"), "seconds", seconds,
         "how often the controller's partitions are compared with the jobs and the journal";
     RemoveUnknown, remove_unknown: bool = Value("0"), "yes or no", boolean,
-        "remove partitions that have this cluster's prefix but are in no job and no journal; do not set it if another cluster uses the same controller";
+        "remove partitions that are named as those of this cluster (slurm_42, slurm_42r1, slurm_42p1) and are in no job and no journal; do not set it if another cluster uses the same controller";
     OnPartitionError, on_partition_error: OnPartitionError = Value("leave"), OnPartitionError::UNIT, OnPartitionError::read,
         "what happens to a job whose partition fails or vanishes while it runs; the job is told in any case";
     MaxKeep, max_keep: Duration = Value("0"), "seconds", seconds_or_none,
