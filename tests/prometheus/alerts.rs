@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 use testbed::{say, wait_until};
-use vipu_status::{Contact, State, Status};
+use vipu_status::{Contact, PoolBlock, PoolState, State, Status};
 
 use super::documents::{due, healthy, now, partition};
 use super::monitoring;
@@ -16,7 +16,7 @@ use super::server::{Exporter, LIMIT, Prometheus};
 /// A change of the healthy document that makes an alert fire.
 type Fault = fn(&mut Status) -> Result<()>;
 
-const FAULTS: [(&str, Fault); 10] = [
+const FAULTS: [(&str, Fault); 11] = [
     ("VipuStatusOld", |status| set(&mut status.written, now()? - 100)),
     ("VipuNoJobCanStart", |status| set(&mut status.out_of_order, Some("it panicked".into()))),
     ("VipuConfigurationError", |status| set(&mut status.models[0].conf.error, Some("line 3".into()))),
@@ -28,6 +28,18 @@ const FAULTS: [(&str, Fault); 10] = [
         Ok(())
     }),
     ("VipuLeakSuspected", |status| set(&mut status.models[0].pods[0].ipus.suspected, 4)),
+    ("VipuPoolPartitionOutOfUse", |status| {
+        set(
+            &mut status.models[0].pods[0].pool,
+            vec![PoolBlock {
+                partition: "p16_1".into(),
+                size: 16,
+                reconfigurable: false,
+                state: PoolState::OutOfUse,
+                reason: None,
+            }],
+        )
+    }),
     ("VipuKeptTooLong", |status| set(&mut status.partitions, vec![partition(State::Kept, 5000)?])),
     ("VipuPartitionStuck", |status| set(&mut status.partitions, vec![partition(State::Removing, 5000)?])),
     ("VipuLineNotMoving", |status| set(&mut status.line, vec![due()?])),

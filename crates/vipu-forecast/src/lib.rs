@@ -253,8 +253,8 @@ impl<'a> Line<'a> {
         Self { model, jobs, written: Seconds(status.written) }
     }
 
-    /// The job with this number. None if no partition can have its size. Made when somebody asks, because the line can
-    /// be long and few of its jobs are asked for.
+    /// The job with this number. None if no partition can have its size.
+    // Each call makes it, because the line can be long and few of its jobs are asked for.
     fn job(&self, number: usize) -> Option<InLine> {
         let job = self.jobs.get(number)?;
         let rank = ledger::Rank {
