@@ -7,6 +7,7 @@
 mod agreement;
 mod bare_login;
 mod configless;
+mod docker_page;
 mod job_kinds;
 mod lost_controllers;
 mod lost_node;

@@ -28,7 +28,7 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use slurm_release::Version;
 
-use crate::{Account, ClusterCommand, Hosts, Mock, Settings, programs, say, wait_until};
+use crate::{Account, ClusterCommand, Hosts, Mock, Output, Settings, programs, say, wait_until};
 
 pub use engine::{find_compose, find_engine, image, image_for_packages};
 pub use host::Host;
@@ -104,6 +104,13 @@ impl Cluster {
             Ok(ping.stdout.contains("UP"))
         })?;
         Ok(login)
+    }
+
+    /// Runs a command line in the folder of `compose.yaml`. The line has the names of docs/docker.md, which stand
+    /// for those of this cluster. The command has to succeed.
+    pub fn run_at_compose_file(&self, line: &str) -> Result<Output> {
+        say(line);
+        self.hosts.project.run_line(line)?.succeeded(line)
     }
 
     /// Replaces a host by one with the Slurm of another Debian suite. The new host has only the volumes of the

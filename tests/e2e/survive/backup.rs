@@ -77,6 +77,22 @@ fn job_backup_controller_takes_over() -> Result<()> {
 }
 
 #[test]
+fn job_backup_controller_takes_over_at_a_request() -> Result<()> {
+    quick().backup().slurm_conf("SchedulerParameters=bf_interval=1").run(|cluster| {
+        let running = stay(cluster, 64)?;
+        let waiting = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
+        cluster.take_over()?;
+        acts(cluster)?;
+        ensure!(cluster.mock().partitions()? == [main_job::partition_name(running, 0)]);
+        cluster.return_control()?;
+        only_one_acts(cluster)?;
+        let_go(cluster)?;
+        main_job::batch_ended(cluster, running, 64)?;
+        main_job::batch_ended(cluster, waiting, 16).map(drop)
+    })
+}
+
+#[test]
 fn job_backup_controller_takes_over_twice() -> Result<()> {
     // The test build checks for I/O under slurmctld's locks. A second takeover has code that runs nowhere
     // else.

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, ensure};
 use testbed::{Account, Cluster, main_job, wait_until};
 
-use crate::jobs::{ipus, let_go, running, runs, waits};
+use crate::jobs::{ipus, let_go, running, running_for, runs, waits};
 use crate::{LIMIT, quick};
 
 const PAGE: &str = include_str!("../../../docs/maintenance.md");
@@ -23,8 +23,8 @@ fn script() -> Result<String> {
 /// The commands of the page that begin with these words, in their order.
 fn commands(words: &str) -> Vec<&'static str> {
     let blocks = PAGE.lines().filter_map(|line| line.strip_prefix("    "));
-    let cells = PAGE.lines().filter(|line| line.starts_with('|')).flat_map(|line| line.split('`'));
-    blocks.chain(cells).filter(|line| line.starts_with(words)).collect()
+    let in_text = PAGE.lines().filter(|line| !line.starts_with("    ")).flat_map(|line| line.split('`'));
+    blocks.chain(in_text).filter(|line| line.starts_with(words)).collect()
 }
 
 /// Runs a command of the page as root. `names` has the names of this cluster for those of the page.
@@ -37,7 +37,8 @@ fn run(cluster: &Cluster, command: &str, names: &[(&str, &str)]) -> Result<Strin
 }
 
 fn steer(cluster: &Cluster, words: &str, names: &[(&str, &str)]) -> Result<String> {
-    let found = commands(words);
+    let mut found = commands(words);
+    found.dedup();
     let [command] = found[..] else { anyhow::bail!("{words}: {found:?}") };
     run(cluster, command, names)
 }
@@ -62,6 +63,22 @@ fn cli_maintenance_drains_let_running_jobs_go_on() -> Result<()> {
         runs(cluster, second)?;
         let_go(cluster, second)?;
         let_go(cluster, first)
+    })
+}
+
+#[test]
+fn cli_maintenance_reservation_keeps_long_jobs_away() -> Result<()> {
+    quick().run(|cluster| {
+        let day = [("DAYT08:00:00", "now+30minutes"), ("ipu-[1-4]", "ALL")];
+        let before = running_for(cluster, 16, 60, &[])?;
+        steer(cluster, "scontrol create reservation", &day)?;
+        let long = ipus(cluster, 16, 60, &[])?;
+        waits(cluster, long, "ReqNodeNotAvail, Reserved for maintenance")?;
+        let short = running_for(cluster, 16, 10, &[])?;
+        ensure!(cluster.job(before)?.state == "RUNNING", "the reservation ended a job");
+        steer(cluster, "scontrol delete", &[])?;
+        runs(cluster, long)?;
+        [before, long, short].into_iter().try_for_each(|job| let_go(cluster, job))
     })
 }
 

@@ -49,6 +49,10 @@ impl Host {
         Self { name: name.into(), container, shared: Arc::clone(shared) }
     }
 
+    pub(super) fn container(&self) -> &str {
+        &self.container
+    }
+
     pub fn command(&self, program: &str, account: &Account) -> ClusterCommand<'_> {
         ClusterCommand::new(self, program, account.clone())
     }

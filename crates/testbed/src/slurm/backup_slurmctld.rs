@@ -29,6 +29,14 @@ impl Cluster {
         })
     }
 
+    /// Has the backup take over while the first slurmctld runs, which ends.
+    pub fn take_over(&self) -> Result<()> {
+        let mut first = locked(&self.hosts.slurmctld).take().context("slurmctld is not running")?;
+        self.scontrol(&["takeover"])?;
+        wait_until("the first slurmctld to end", LIMIT, || Ok(first.ended()?.is_some()))?;
+        self.await_takeover()
+    }
+
     /// Waits until the backup has taken over from a slurmctld that was ended. The backup is the cluster's
     /// slurmctld from then on.
     pub fn await_takeover(&self) -> Result<()> {
