@@ -8,6 +8,9 @@ use std::{
 use anyhow::{Context as _, Result, ensure};
 use testbed::compose;
 
+/// The longest time for a script. Nothing else would end one that hangs.
+const LIMIT_SECONDS: &str = "300";
+
 /// All packages, those first that others need.
 pub const NAMES: [&str; 5] =
     ["slurm-vipu-login", "slurm-vipu-node", "slurm-vipu-controller", "slurm-vipu-tools", "slurm-vipu-mock"];
@@ -19,6 +22,14 @@ plugins=/usr/lib/slurm-vipu
 fail() { echo "$*"; exit 1; }
 debs() { for name in $names; do echo $1/${name}_*_amd64.deb; done; }
 rpms() { for name in $names; do echo $1/$name-[0-9]*.rpm; done; }
+# Waits until a command succeeds.
+await() {
+    for try in $(seq 150); do
+        if timeout 10 sh -c "$1" > /tmp/awaited 2>&1; then return; fi
+        sleep 0.2
+    done
+    fail "not in 30 s: $1: $(cat /tmp/awaited)"
+}
 objects() { (cd $plugins && sha256sum *); }
 inodes() { stat --format '%n %i' $plugins/* | sort; }
 # A daemon that runs keeps the files that it has opened: an upgrade must not write into them.
@@ -50,17 +61,40 @@ pub struct Host {
 impl Host {
     /// Starts a container with the packages in /packages and the earlier ones in /earlier.
     pub fn start() -> Result<Self> {
+        Self::with_packages(&["--init", "--entrypoint=sleep"], &["infinity"])
+    }
+
+    /// Starts a container whose first process is systemd.
+    pub fn with_systemd() -> Result<Self> {
+        let options = [
+            "--entrypoint=/lib/systemd/systemd",
+            "--env=container=docker",
+            "--tmpfs=/run:exec",
+            "--cap-add=NET_ADMIN",
+        ];
+        let cgroups = ["--cgroupns=host", "--volume=/sys/fs/cgroup:/sys/fs/cgroup"];
+        let host = Self::with_packages(&[&options[..], &cgroups].concat(), &[])?;
+        // Services that the image has not set up have failed then.
+        host.run("await 'systemctl is-system-running | grep -E \"running|degraded\"'")?;
+        Ok(host)
+    }
+
+    fn with_packages(options: &[&str], command: &[&str]) -> Result<Self> {
         let packages = format!("--volume={}:/packages:ro", given("PACKAGES")?);
         let earlier = format!("--volume={}:/earlier:ro", given("EARLIER_PACKAGES")?);
         let image = compose::image_for_packages(&given("SUITE")?);
         // Tests mount a small file system.
-        let options = ["--network=none", "--entrypoint=sleep", "--cap-add=SYS_ADMIN"];
-        Self::of(&[&options[..], &[&packages, &earlier, &image, "infinity"]].concat())
+        let of_all = ["--network=none", "--cap-add=SYS_ADMIN", &packages, &earlier];
+        Self::start_with(&[&of_all[..], options, &[&image], command].concat())
     }
 
     /// Starts a container with these options, image and command.
     pub fn of(words: &[&str]) -> Result<Self> {
-        let id = docker(&[&["run", "--detach", "--rm", "--init"], words].concat())?;
+        Self::start_with(&[&["--init"], words].concat())
+    }
+
+    fn start_with(words: &[&str]) -> Result<Self> {
+        let id = docker(&[&["run", "--detach", "--rm"], words].concat())?;
         Ok(Self { id: id.trim().to_owned() })
     }
 
@@ -87,7 +121,7 @@ impl Host {
     fn attempt(&self, script: &str) -> Result<(Option<i32>, String)> {
         let script = format!("{WORDS}names='{}'\nexec 2>&1\n{script}", NAMES.join(" "));
         let Output { status, stdout, .. } = Command::new("docker")
-            .args(["exec", &self.id, "sh", "-c", &script])
+            .args(["exec", &self.id, "timeout", LIMIT_SECONDS, "sh", "-c", &script])
             .stdin(Stdio::null())
             .output()?;
         Ok((status.code(), String::from_utf8_lossy(&stdout).into_owned()))

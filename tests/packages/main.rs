@@ -9,3 +9,4 @@ mod debs;
 mod host;
 mod images;
 mod rpms;
+mod services;

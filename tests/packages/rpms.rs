@@ -68,6 +68,28 @@ fn pkg_rpms_of_another_version_replace_files_and_touch_no_configuration() -> Res
     Ok(())
 }
 
+/// The commands of docs/real-cluster.md, docs/leaving.md and docs/releases.md.
+#[test]
+fn pkg_rpms_are_installed_downgraded_and_removed_by_dnf() -> Result<()> {
+    let host = Host::start()?;
+    host.run(SYSTEM)?;
+    host.run(
+        r#"
+        dnf() { command dnf --assumeyes --disablerepo='*' "$@"; }
+        dnf install $(rpms /packages)
+        rm $plugins/select_vipu.so
+        dnf reinstall $(rpms /packages)
+        rpm --verify $names
+        dnf downgrade $(rpms /earlier)
+        rpm --query slurm-vipu-login | grep 0.0.9
+        dnf upgrade $(rpms /packages)
+        dnf remove 'slurm-vipu-*'
+        nothing_left
+        "#,
+    )?;
+    Ok(())
+}
+
 #[test]
 fn pkg_rpms_of_two_versions_are_refused() -> Result<()> {
     let host = Host::start()?;

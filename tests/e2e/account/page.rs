@@ -53,7 +53,7 @@ fn acct_page_commands_are_taken_by_slurm() -> Result<()> {
         }
         let_go(cluster, job)?;
         let changes = commands(&["sacctmgr"]);
-        ensure!(changes.len() == 11, "{changes:?}");
+        ensure!(changes.len() == 12, "{changes:?}");
         changes.iter().try_for_each(|change| run(cluster, change).map(drop))
     })
 }

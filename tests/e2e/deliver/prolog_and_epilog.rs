@@ -1,18 +1,26 @@
-//! The variables of a job's IPUs in Prolog and Epilog.
+//! The variables of a job's IPUs in Prolog and Epilog, and the partition during these scripts.
 
-use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt as _, symlink},
+    path::Path,
+    time::Duration,
+};
 
 use anyhow::{Result, ensure};
 use testbed::wait_until;
 
 use crate::{LIMIT, quick};
 
-/// Writes a script that notes its variables of the IPUs, and the job's id, in a file beside it.
+/// Writes a script that notes its variables of the IPUs, and the job's id, in a file beside it. If the job has an
+/// IPUoF file then, the script makes another file.
 fn script(folder: &Path, name: &str) -> Result<String> {
     let path = folder.join(name);
     let out = path.with_extension("out");
     let seen = "env | grep ^SPANK_SLURM_VIPU_ | grep -v CONTROLLER | sort | tr '\\n' ' '";
-    fs::write(&path, format!("#!/bin/sh\n({seen}; echo of $SLURM_JOB_ID) >>{}\n", out.display()))?;
+    let there = format!("test -e {}/ipuof/slurm_$SLURM_JOB_ID.conf", folder.display());
+    let make = format!("{there} && touch {}", path.with_extension("ready").display());
+    fs::write(&path, format!("#!/bin/sh\n{make}\n({seen}; echo of $SLURM_JOB_ID) >>{}\n", out.display()))?;
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
     Ok(path.display().to_string())
 }
@@ -26,8 +34,11 @@ fn user_prolog_and_epilog_are_told_of_the_partition() -> Result<()> {
     let lines = scripts.map(|name| Ok(format!("{name}={}", script(folder.path(), name)?)));
     let settings = lines
         .into_iter()
-        .try_fold(quick(), |settings, line: Result<_>| Ok::<_, anyhow::Error>(settings.slurm_conf(&line?)))?;
+        .try_fold(quick().create_time(Duration::from_secs(1)), |settings, line: Result<_>| {
+            Ok::<_, anyhow::Error>(settings.slurm_conf(&line?))
+        })?;
     settings.run(|cluster| {
+        symlink(cluster.layout().ipuof(), folder.path().join("ipuof"))?;
         let with = cluster.sbatch("true", &["--gres=vipu:pod64:4"])?;
         cluster.await_end(with, LIMIT)?;
         let without = cluster.sbatch("true", &[])?;
@@ -43,6 +54,9 @@ fn user_prolog_and_epilog_are_told_of_the_partition() -> Result<()> {
                 Ok(seen.lines().count() == 2)
             })?;
             ensure!(seen == told, "{name}: {seen}");
+        }
+        for name in ["Prolog", "Epilog"] {
+            ensure!(folder.path().join(name).with_extension("ready").exists(), "no IPUoF file in {name}");
         }
         Ok(())
     })

@@ -49,7 +49,7 @@ fn cli_maintenance_drains_let_running_jobs_go_on() -> Result<()> {
         let names = [("NODE", NODE), ("MODEL", "pod64"), ("NAME", "v-ipu")];
         let first = running(cluster, 16, &[])?;
         steer(cluster, "scontrol update NodeName=NODE State=DRAIN", &names)?;
-        steer(cluster, "svipu drain MODEL", &names)?;
+        steer(cluster, "svipu drain MODEL --reason service", &names)?;
         let second = ipus(cluster, 16, 60, &[])?;
         ensure!(cluster.job(first)?.state == "RUNNING", "the job that was there before does not go on");
         cluster.await_node(1, |state| state.contains("DRAIN"))?;
@@ -134,7 +134,8 @@ fn cli_maintenance_check_drains_a_node() -> Result<()> {
     fs::write(&mark, "")?;
     fs::write(&program, "#!/bin/sh\n")?;
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
-    let settings = commands("HealthCheck").into_iter().fold(quick(), |settings, line| {
+    let lines = commands("HealthCheck").into_iter().filter(|line| line.contains('='));
+    let settings = lines.fold(quick(), |settings, line| {
         let line = line.replace("/etc/slurm/check-ipus.sh", &program.to_string_lossy());
         settings.slurm_conf(&line.replace("=300", "=1"))
     });

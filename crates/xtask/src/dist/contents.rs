@@ -92,6 +92,7 @@ pub const TOOLS: Package = Package {
         Program("svipu", "svipu"),
         Completions("svipu"),
         Text("monitoring/vipu-exporter.service", "/usr/lib/systemd/system/vipu-exporter.service"),
+        Text("monitoring/prometheus.yml", "/usr/share/doc/slurm-vipu-tools/examples/prometheus.yml"),
         Text("monitoring/vipu.rules.yml", "/usr/share/doc/slurm-vipu-tools/examples/vipu.rules.yml"),
         Text("monitoring/dashboard.json", "/usr/share/doc/slurm-vipu-tools/examples/dashboard.json"),
         Examples("packages/site"),
