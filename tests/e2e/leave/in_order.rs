@@ -3,7 +3,7 @@
 use std::fs;
 
 use anyhow::{Result, ensure};
-use testbed::Cluster;
+use testbed::{Cluster, wait_until};
 
 use super::{edit, leave, remove_ipus, runs_a_stock_job, start_stock, succeeds, use_stock_selector};
 use crate::LIMIT;
@@ -93,8 +93,31 @@ fn pkg_leave_in_order_leaves_nothing() -> Result<()> {
         for job in [waiting, array, het, of_user] {
             cancel(cluster, job)?;
         }
-        ended(cluster, waiting, "CANCELLED").map(drop)
+        ended(cluster, waiting, "CANCELLED")?;
+        forgets_the_gres(cluster)
     })
+}
+
+/// Waits until slurmctld knows no job with IPUs any more, and then removes `vipu` from GresTypes.
+fn forgets_the_gres(cluster: &Cluster) -> Result<()> {
+    cluster.jobs()?.iter().for_each(|job| cluster.may_be_lost(job.id));
+    cluster.expect_log("different slurm.conf");
+    edit(cluster, "slurm.conf", &[("MinJobAge=86400", "MinJobAge=2")])?;
+    cluster.stop_slurmctld()?;
+    cluster.start_slurmctld()?;
+    // Slurm looks for old jobs once a minute.
+    wait_until("the check to list GresTypes", 3 * LIMIT, || {
+        Ok(leave(cluster, "--check")?.stdout.contains("GresTypes has vipu; remove vipu"))
+    })?;
+    cluster.expect_log("gres_node_state_unpack: no plugin configured");
+    edit(cluster, "v-ipu-plugin.conf", &[("GresTypes=vipu\n", "")])?;
+    edit(cluster, "slurm.conf", &[("MinJobAge=2", "MinJobAge=86400")])?;
+    cluster.stop_slurmctld()?;
+    start_stock(cluster)?;
+    runs_a_stock_job(cluster)?;
+    let checked = succeeds(cluster, "--check")?;
+    ensure!(!checked.contains("GresTypes"), "{checked}");
+    Ok(())
 }
 
 #[test]
