@@ -2,25 +2,32 @@
 
 use anyhow::{Context as _, Result, ensure};
 use testbed::{
-    JobId,
-    compose::Cluster,
+    Account, JobId,
+    compose::{Cluster, NODES},
     main_job::{SHOW, batch_ended},
-    wait_until,
+    page, wait_until,
 };
 
 use crate::{LIMIT, quick};
 
 const PAGE: &str = include_str!("../../docs/docker.md");
 
-/// The commands of the page that need Docker, also those in sentences and tables.
+/// The commands of the page that need Docker.
 fn commands() -> impl Iterator<Item = String> {
-    let of_line = |line: &'static str| match line.strip_prefix("    ") {
-        Some(block) => vec![block],
-        None => line.split('`').skip(1).step_by(2).collect(),
-    };
-    let is_command = |code: &&str| code.contains("docker-compose ") || code.starts_with("docker network");
-    // A table writes `\|` for a pipe.
-    PAGE.lines().flat_map(of_line).filter(is_command).map(|command| command.replace("\\|", "|"))
+    let is_command = |code: &String| code.contains("docker-compose ") || code.starts_with("docker network");
+    page::code(PAGE).filter(is_command)
+}
+
+/// Waits until slurmd answers on each node. slurmctld notices later that a node was away.
+fn nodes_answer(cluster: &Cluster) -> Result<()> {
+    for name in NODES {
+        let node = cluster.host(name)?;
+        wait_until(&format!("slurmd on {name}"), LIMIT, || {
+            let asked = node.command("scontrol", &Account::root()?).args(&["show", "slurmd"]).output();
+            Ok(asked.is_ok_and(|output| output.code == 0))
+        })?;
+    }
+    cluster.await_nodes()
 }
 
 struct Page<'a, C> {
@@ -39,7 +46,7 @@ impl<C: Iterator<Item = String>> Page<'_, C> {
     /// Runs the next command, which contains `words` and has to print `told`.
     fn runs(&mut self, words: &str, told: &str) -> Result<()> {
         let command = self.next(words)?;
-        let output = self.cluster.run_at_compose_file(&command)?;
+        let output = self.cluster.run_page_line(&command)?;
         ensure!(output.stdout.contains(told), "{command} does not print {told}: {output:?}");
         Ok(())
     }
@@ -52,7 +59,7 @@ fn matrix_docker_page_is_followed() -> Result<()> {
         let mut page = Page { cluster, commands: commands() };
         submit(&mut page)?;
         look(&mut page)?;
-        other_clusters(&mut page)?;
+        other_settings(&mut page)?;
         break_hosts(&mut page)?;
         break_controller(&mut page)?;
         // The end of the test runs this.
@@ -85,22 +92,23 @@ fn look(page: &mut Page<impl Iterator<Item = String>>) -> Result<()> {
     page.runs("sacct", "gres/vipu")?;
     page.runs("vipu-control report", "slurm_4")?;
     page.runs("ls -l /ipuof", "slurm_4.conf")?;
-    page.runs("logs -t slurmctld", "slurmctld")?;
+    page.runs("logs -t slurmctld", "select/vipu")?;
     page.runs("grep select/vipu", "job 4")?;
-    page.runs("ps", "slurmctld")?;
+    page.runs("ps", "healthy")?;
     page.runs("scontrol reconfigure", "")?;
-    cluster.await_end(JobId(4), LIMIT)?;
+    cluster.command("scancel").args(&["4"]).success()?;
     let ended = cluster.await_end(JobId(5), LIMIT)?;
     ensure!(ended.state == "COMPLETED", "{ended:?}");
     Ok(())
 }
 
-fn other_clusters(page: &mut Page<impl Iterator<Item = String>>) -> Result<()> {
+/// Starts this cluster under its own names, in place of a second one, and with configless nodes.
+fn other_settings(page: &mut Page<impl Iterator<Item = String>>) -> Result<()> {
     page.runs("-p forky up -d", "")?;
-    page.runs("-p forky exec -T login sinfo -V", "slurm")?;
+    page.runs("-p forky exec -T login sinfo -V", &page.cluster.slurm()?.to_string())?;
     page.next("-p forky down -v")?;
     page.runs("NODE_ROLE=configless-node", "")?;
-    page.cluster.await_nodes()?;
+    nodes_answer(page.cluster)?;
     page.runs("svipu doctor", "/run/slurm/conf/slurm.conf")
 }
 
@@ -109,10 +117,10 @@ fn break_hosts(page: &mut Page<impl Iterator<Item = String>>) -> Result<()> {
     page.runs("network disconnect", "")?;
     page.runs("network connect", "")?;
     page.runs("restart ipu-pod64-004", "")?;
-    cluster.await_nodes()?;
+    nodes_answer(cluster)?;
     page.runs("kill ipu-pod64-002", "")?;
     page.runs("start ipu-pod64-002", "")?;
-    cluster.await_nodes()?;
+    nodes_answer(cluster)?;
     page.runs("kill slurmctld", "")?;
     page.runs("start slurmctld", "")?;
     cluster.await_slurmctld()

@@ -24,11 +24,11 @@ debs() { for name in $names; do echo $1/${name}_*_amd64.deb; done; }
 rpms() { for name in $names; do echo $1/$name-[0-9]*.rpm; done; }
 # Waits until a command succeeds.
 await() {
-    for try in $(seq 150); do
-        if timeout 10 sh -c "$1" > /tmp/awaited 2>&1; then return; fi
+    end=$(($(date +%s) + 60))
+    until timeout 10 sh -c "$1" > /tmp/awaited 2>&1; do
+        test $(date +%s) -lt $end || fail "not in 60 s: $1: $(cat /tmp/awaited)"
         sleep 0.2
     done
-    fail "not in 30 s: $1: $(cat /tmp/awaited)"
 }
 objects() { (cd $plugins && sha256sum *); }
 inodes() { stat --format '%n %i' $plugins/* | sort; }

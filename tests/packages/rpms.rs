@@ -68,7 +68,7 @@ fn pkg_rpms_of_another_version_replace_files_and_touch_no_configuration() -> Res
     Ok(())
 }
 
-/// The commands of docs/real-cluster.md, docs/leaving.md and docs/releases.md.
+/// As docs/real-cluster.md, docs/leaving.md and docs/releases.md advise.
 #[test]
 fn pkg_rpms_are_installed_downgraded_and_removed_by_dnf() -> Result<()> {
     let host = Host::start()?;
@@ -83,6 +83,7 @@ fn pkg_rpms_are_installed_downgraded_and_removed_by_dnf() -> Result<()> {
         dnf downgrade $(rpms /earlier)
         rpm --query slurm-vipu-login | grep 0.0.9
         dnf upgrade $(rpms /packages)
+        ! rpm --query slurm-vipu-login | grep 0.0.9
         dnf remove 'slurm-vipu-*'
         nothing_left
         "#,

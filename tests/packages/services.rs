@@ -1,6 +1,6 @@
 //! The commands of the pages about packages and services, on a host that systemd runs.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Result, ensure};
 
 use crate::host::Host;
 
@@ -20,7 +20,7 @@ const STOCK: &str = r#"
     head --bytes=1024 /dev/urandom > /etc/munge/munge.key
     chown munge /etc/munge/munge.key
     chmod 400 /etc/munge/munge.key
-    install -d -o slurm /var/spool/slurmctld
+    install -d -o slurm -g slurm -m 0750 /var/spool/slurmctld
     # Slurm looks for no address if the host has none beside 127.0.0.1.
     ip address add 192.0.2.1/32 dev lo
     echo "192.0.2.1 $(hostname)" >> /etc/hosts
@@ -39,9 +39,11 @@ END
     await 'srun hostname'
 "#;
 
-/// Starts a controller, and takes over the lines that `svipu conf generate` has written.
+/// Starts a controller.
 const MOCK: &str =
     "dpkg --install /packages/slurm-vipu-mock_*.deb && systemd-run --unit=mock mock-vipu-server";
+
+/// Takes over the lines that `svipu conf generate` has written.
 const LINES: &str = r#"
     sed --in-place /^NodeName/d /etc/slurm/slurm.conf
     cat /root/new/slurm.conf.add >> /etc/slurm/slurm.conf
@@ -51,21 +53,20 @@ const LINES: &str = r#"
 /// What an administrator tries then.
 const CHECK: &str = "svipu doctor && svipu drain pod64 --reason test && svipu resume pod64 --reason test";
 
-/// The lines of code and the code in sentences of a page that begin with `words`, as a script.
+/// The code of a page that begins with `words`, as a script.
 fn commands(page: &str, words: &str) -> Result<String> {
-    let blocks = page.lines().filter_map(|line| line.strip_prefix("    ")).map(str::to_owned);
-    let in_text = page.split('`').skip(1).step_by(2).map(|code| code.replace('\n', " "));
-    let found: Vec<_> = blocks.chain(in_text).filter(|line| line.starts_with(words)).collect();
-    (!found.is_empty()).then(|| found.join("\n")).with_context(|| format!("no page has '{words}'"))
+    let found: Vec<_> = testbed::page::code(page).filter(|line| line.starts_with(words)).collect();
+    ensure!(!found.is_empty(), "the page has no '{words}'");
+    Ok(found.join("\n"))
 }
 
-/// Runs scripts of sh, one after the other.
+/// Runs scripts of sh, one after the other, beginning in the folder of the packages.
 fn run(host: &Host, scripts: &[&str]) -> Result<String> {
     host.run(&format!("{WORDS}cd /packages\n{}", scripts.join("\n")))
 }
 
 #[test]
-fn pkg_pages_install_run_and_leave_under_systemd() -> Result<()> {
+fn pkg_pages_install_run_and_purge_under_systemd() -> Result<()> {
     let host = Host::with_systemd()?;
     let step = |words| commands(INSTALL, words);
     run(&host, &[STOCK, &step("apt install ./")?, "srun hostname", MOCK])?;
@@ -93,9 +94,13 @@ const IN_CONTAINER: &str = r#"
 fn exporter(host: &Host) -> Result<()> {
     let asked = commands(INSTALL, "curl")?.replace("curl", "curl --fail").replace("# answers 200", "");
     run(host, &[IN_CONTAINER, &commands(INSTALL, "systemctl enable")?, &format!("await '{asked}'")])?;
-    let lines = commands(MONITORING, "[Service]")? + "\n" + &commands(MONITORING, "ExecStart=")?;
+    let lines = ["[Service]", "ExecStart=", "SupplementaryGroups="];
     let lines =
-        lines.replace("STATESAVELOCATION", "/var/spool/slurmctld").replace("10.1.0.5:9877", "127.0.0.1:9878");
+        lines.map(|words| commands(MONITORING, words)).into_iter().collect::<Result<Vec<_>>>()?.join("\n");
+    let lines = lines
+        .replace("STATESAVELOCATION", "/var/spool/slurmctld")
+        .replace("10.1.0.5:9877", "127.0.0.1:9878")
+        .replace("GROUP", "slurm");
     let unit = "/etc/systemd/system/vipu-exporter.service.d";
     let drop_in = format!("cat > {unit}/override.conf <<END\n{lines}\nEND\nsystemctl daemon-reload");
     let asked = asked.replace("9877", "9878");
@@ -113,6 +118,6 @@ fn other_versions(host: &Host) -> Result<()> {
     let downgrade = commands(RELEASES, "apt install --allow-downgrades")?.replace("NAME_VERSION", "*");
     let is_earlier = "dpkg-query --show slurm-vipu-login | grep '0\\.0\\.9$'";
     run(host, &["cd /earlier", &downgrade, is_earlier])?;
-    let upgrade = "apt install ./*.deb\nsystemctl restart slurmctld\nawait 'srun --ipus=1 hostname'";
-    run(host, &[upgrade]).map(drop)
+    let upgrade = format!("apt install ./*.deb; ! {is_earlier}; systemctl restart slurmctld");
+    run(host, &[&upgrade, "await 'srun --ipus=1 hostname'"]).map(drop)
 }

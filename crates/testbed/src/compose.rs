@@ -106,11 +106,11 @@ impl Cluster {
         Ok(login)
     }
 
-    /// Runs a command line in the folder of `compose.yaml`. The line has the names of docs/docker.md, which stand
-    /// for those of this cluster. The command has to succeed.
-    pub fn run_at_compose_file(&self, line: &str) -> Result<Output> {
+    /// Runs a command line of docs/docker.md. The names of the page stand for those of this cluster. The command has
+    /// to succeed.
+    pub fn run_page_line(&self, line: &str) -> Result<Output> {
         say(line);
-        self.hosts.project.run_line(line)?.succeeded(line)
+        self.hosts.project.run_page_line(line)?.succeeded(line)
     }
 
     /// Replaces a host by one with the Slurm of another Debian suite. The new host has only the volumes of the

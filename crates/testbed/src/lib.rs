@@ -29,6 +29,7 @@ pub mod example;
 mod invariants;
 pub mod main_job;
 mod mock_controller;
+pub mod page;
 pub mod process;
 pub mod programs;
 mod settings;

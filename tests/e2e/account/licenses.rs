@@ -64,7 +64,7 @@ fn acct_reservation_of_licences_keeps_ipus_free() -> Result<()> {
     let settings = brisk().nodes(2).vipu_conf("Accounting=license").slurm_conf("Licenses=vipu:64");
     settings.run(|cluster| {
         let of_page = commands(&["scontrol create"]);
-        let [now, nightly] = of_page[..] else { bail!("{of_page:?}") };
+        let [now, nightly] = &of_page[..] else { bail!("{of_page:?}") };
         run(cluster, nightly)?;
         cluster.scontrol(&["delete", "ReservationName=NIGHT"])?;
         run(cluster, now)?;

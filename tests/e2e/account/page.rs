@@ -1,7 +1,7 @@
 //! The commands of docs/accounting.md.
 
 use anyhow::{Result, ensure};
-use testbed::{Cluster, wait_until};
+use testbed::{Cluster, page, wait_until};
 
 use super::{add_root, enforcing, limit, sacctmgr};
 use crate::LIMIT;
@@ -10,11 +10,9 @@ use crate::jobs::{ipus, let_go, running, runs, waits};
 const PAGE: &str = include_str!("../../../docs/accounting.md");
 
 /// The commands of the page that begin with one of these words, in their order.
-pub(super) fn commands(programs: &[&str]) -> Vec<&'static str> {
-    let blocks = PAGE.lines().filter_map(|line| line.strip_prefix("    "));
-    let cells = PAGE.lines().filter(|line| line.starts_with('|')).flat_map(|line| line.split('`'));
-    let is_one = |line: &&str| programs.iter().any(|program| line.starts_with(&format!("{program} ")));
-    blocks.chain(cells).filter(is_one).collect()
+pub(super) fn commands(programs: &[&str]) -> Vec<String> {
+    let is_one = |line: &String| programs.iter().any(|program| line.starts_with(&format!("{program} ")));
+    page::code_outside_sentences(PAGE).filter(is_one).collect()
 }
 
 /// Runs a command of the page with the names of this cluster.
@@ -45,7 +43,7 @@ fn acct_page_commands_are_taken_by_slurm() -> Result<()> {
         let reports = commands(&["sacct", "sreport", "sshare", "scontrol show"]);
         ensure!(reports.len() == 7, "{reports:?}");
         for report in reports {
-            let shown = run(cluster, report)?;
+            let shown = run(cluster, &report)?;
             ensure!(!shown.trim().is_empty(), "{report} shows nothing");
             let has_list = ["sacct", "sshare"].iter().any(|program| report.starts_with(program));
             ensure!(!has_list || shown.contains("gres/vipu:pod64="), "{report} shows no IPUs: {shown}");

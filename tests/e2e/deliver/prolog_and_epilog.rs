@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::{Result, ensure};
-use testbed::wait_until;
+use testbed::{Settings, wait_until};
 
 use crate::{LIMIT, quick};
 
@@ -27,6 +27,15 @@ fn script(folder: &Path, name: &str) -> Result<String> {
 
 #[test]
 fn user_prolog_and_epilog_are_told_of_the_partition() -> Result<()> {
+    are_told(quick())
+}
+
+#[test]
+fn user_prolog_at_allocation_is_told_of_the_partition() -> Result<()> {
+    are_told(quick().slurm_conf("PrologFlags=Alloc"))
+}
+
+fn are_told(site: Settings) -> Result<()> {
     let folder = tempfile::tempdir()?;
     // SlurmUser runs the scripts of slurmctld.
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o1777))?;
@@ -34,7 +43,7 @@ fn user_prolog_and_epilog_are_told_of_the_partition() -> Result<()> {
     let lines = scripts.map(|name| Ok(format!("{name}={}", script(folder.path(), name)?)));
     let settings = lines
         .into_iter()
-        .try_fold(quick().create_time(Duration::from_secs(1)), |settings, line: Result<_>| {
+        .try_fold(site.create_time(Duration::from_secs(1)), |settings, line: Result<_>| {
             Ok::<_, anyhow::Error>(settings.slurm_conf(&line?))
         })?;
     settings.run(|cluster| {

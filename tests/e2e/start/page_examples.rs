@@ -138,14 +138,9 @@ const SIX: [&[&str]; 6] = [
         "python3 train.py --fold=2 (2 IPUs, GCD 0 of 1)",
         "python3 train.py --fold=3 (2 IPUs, GCD 0 of 1)",
     ],
-    &[
-        "poprun <2 on ipu-pod64-001,ipu-pod64-002> --num-replicas=2 --ipus-per-replica=8 python3 train.py \
-         (16 IPUs, GCD 0 of 2)",
-        "python3 train.py (16 IPUs, GCD 0 of 2)",
-        "python3 train.py (16 IPUs, GCD 1 of 2)",
-    ],
+    &["python3 train.py (16 IPUs, GCD 0 of 2)", "python3 train.py (16 IPUs, GCD 1 of 2)"],
     &["python3 train.py (4 IPUs, GCD 0 of 1)"],
-    &["jupyter lab --no-browser --ip=0.0.0.0 (4 IPUs, GCD 0 of 1)"],
+    &["jupyter lab --no-browser --ip=node (4 IPUs, GCD 0 of 1)"],
 ];
 
 /// The lines that a user types on a login host about a job that runs.

@@ -3,9 +3,10 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
-use testbed::{Account, Cluster, main_job, wait_until};
+use testbed::{Account, Cluster, main_job, page, wait_until};
 
 use crate::jobs::{ipus, let_go, running, running_for, runs, waits};
 use crate::{LIMIT, quick};
@@ -21,10 +22,8 @@ fn script() -> Result<String> {
 }
 
 /// The commands of the page that begin with these words, in their order.
-fn commands(words: &str) -> Vec<&'static str> {
-    let blocks = PAGE.lines().filter_map(|line| line.strip_prefix("    "));
-    let in_text = PAGE.lines().filter(|line| !line.starts_with("    ")).flat_map(|line| line.split('`'));
-    blocks.chain(in_text).filter(|line| line.starts_with(words)).collect()
+fn commands(words: &str) -> Vec<String> {
+    page::code(PAGE).filter(|line| line.starts_with(words)).collect()
 }
 
 /// Runs a command of the page as root. `names` has the names of this cluster for those of the page.
@@ -39,7 +38,7 @@ fn run(cluster: &Cluster, command: &str, names: &[(&str, &str)]) -> Result<Strin
 fn steer(cluster: &Cluster, words: &str, names: &[(&str, &str)]) -> Result<String> {
     let mut found = commands(words);
     found.dedup();
-    let [command] = found[..] else { anyhow::bail!("{words}: {found:?}") };
+    let [command] = &found[..] else { anyhow::bail!("{words}: {found:?}") };
     run(cluster, command, names)
 }
 
@@ -54,7 +53,7 @@ fn cli_maintenance_drains_let_running_jobs_go_on() -> Result<()> {
         ensure!(cluster.job(first)?.state == "RUNNING", "the job that was there before does not go on");
         cluster.await_node(1, |state| state.contains("DRAIN"))?;
         let resumes: Vec<_> = commands("scontrol update NodeName=NODE State=RESUME");
-        run(cluster, resumes[0], &names)?;
+        run(cluster, &resumes[0], &names)?;
         waits(cluster, second, "vipu: pod64 is drained: service")?;
         steer(cluster, "scontrol update PartitionName=NAME State=DOWN", &names)?;
         steer(cluster, "svipu resume MODEL", &names)?;
@@ -134,8 +133,8 @@ fn cli_maintenance_check_drains_a_node() -> Result<()> {
     fs::write(&mark, "")?;
     fs::write(&program, "#!/bin/sh\n")?;
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
-    let lines = commands("HealthCheck").into_iter().filter(|line| line.contains('='));
-    let settings = lines.fold(quick(), |settings, line| {
+    let lines = ["HealthCheckProgram=", "HealthCheckInterval=", "HealthCheckNodeState="].map(commands);
+    let settings = lines.concat().into_iter().fold(quick(), |settings, line| {
         let line = line.replace("/etc/slurm/check-ipus.sh", &program.to_string_lossy());
         settings.slurm_conf(&line.replace("=300", "=1"))
     });
@@ -173,6 +172,22 @@ fn cli_maintenance_check_drains_a_node() -> Result<()> {
         let_go(cluster, job)?;
         let_go(cluster, next)
     })
+}
+
+#[test]
+fn cli_maintenance_check_passes_a_node_without_ipus() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let (scontrol, drained) = (folder.path().join("scontrol"), folder.path().join("drained"));
+    let script = script()?.replace("PATH=", &format!("PATH={}:", folder.path().display()));
+    for (gres, is_drained) in [("(null)", false), ("vipu:pod64:no_consume:64", true)] {
+        let stand_in =
+            format!("#!/bin/sh\n[ $1 = show ] && echo Gres={gres} || touch {}\n", drained.display());
+        fs::write(&scontrol, stand_in.replace("(null)", "'(null)'"))?;
+        fs::set_permissions(&scontrol, fs::Permissions::from_mode(0o755))?;
+        Command::new("sh").args(["-c", &script]).status()?;
+        ensure!(drained.exists() == is_drained, "with Gres={gres}, drained is not {is_drained}");
+    }
+    Ok(())
 }
 
 fn drained(cluster: &Cluster, reason: &str) -> Result<()> {

@@ -100,41 +100,38 @@ impl Project {
     }
 
     fn compose_of(&self, suite: &str, args: &[&str], limit: Duration) -> Result<Output> {
-        let [folder, file] =
-            [&self.folder, &self.folder.join("compose.yaml")].map(|path| path.display().to_string());
-        let project = ["--project-name", &self.name, "--project-directory", &folder, "--file", &file];
-        self.run_with_variables(suite, &[self.compose, &project[..], args].concat(), limit)
+        self.run_with_variables(suite, &[self.compose, args].concat(), limit)
     }
 
-    /// Runs a command with the variables of `compose.yaml`.
+    /// Runs a command with the variables of compose and of `compose.yaml`.
     fn run_with_variables(&self, suite: &str, words: &[&str], limit: Duration) -> Result<Output> {
-        let files = self.files.display().to_string();
+        let [file, files] =
+            [&self.folder.join("compose.yaml"), &self.files].map(|path| path.display().to_string());
         let create = format!("{}ms", self.create_time.as_millis());
         let variables = [
+            ("COMPOSE_FILE", file.as_str()),
+            ("COMPOSE_PROJECT_NAME", &self.name),
             ("SUITE", suite),
             ("SUBNET", &self.subnet),
             ("VIPU_FILES", &files),
             ("NODE_ROLE", self.node_role),
             ("VIPU_CREATE", &create),
-            ("COMPOSE_PROJECT_NAME", &self.name),
         ];
         run(words, &variables, limit)
     }
 
     /// Runs a command line of docs/docker.md, with the names of this cluster for those of the page.
-    pub(super) fn run_line(&self, line: &str) -> Result<Output> {
-        let (compose, cut_off) = (self.compose.join(" "), "ipu-pod64-004");
+    pub(super) fn run_page_line(&self, line: &str) -> Result<Output> {
         let names = [
-            ("docker-compose", compose),
+            ("docker-compose", self.compose.join(" ")),
             ("-p forky", format!("-p {}", self.name)),
             ("SUITE=forky", format!("SUITE={}", self.suite)),
             ("172.30.65", self.subnet.clone()),
             ("172.30.64", self.subnet.clone()),
             ("slurm-vipu_default", self.own("default")),
-            (&format!("slurm-vipu_{cut_off}_1"), self.host(cut_off)?.container().to_owned()),
+            ("slurm-vipu_ipu-pod64-004_1", self.host("ipu-pod64-004")?.container().to_owned()),
         ];
         let line = names.iter().fold(line.to_owned(), |line, (from, to)| line.replace(from, to));
-        let line = format!("cd '{}' && {line}", self.folder.display());
         self.run_with_variables(&self.suite, &["sh", "-c", &line], COMPOSE_LIMIT)
     }
 

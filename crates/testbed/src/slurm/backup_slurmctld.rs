@@ -29,7 +29,7 @@ impl Cluster {
         })
     }
 
-    /// Has the backup take over while the first slurmctld runs, which ends.
+    /// Has the backup take over at a request. The first slurmctld then ends.
     pub fn take_over(&self) -> Result<()> {
         let mut first = locked(&self.hosts.slurmctld).take().context("slurmctld is not running")?;
         self.scontrol(&["takeover"])?;
