@@ -92,11 +92,20 @@ fn end_early(cluster: &Cluster, user: &str) -> Result<()> {
     [running, requeued].into_iter().try_for_each(|job| runs(cluster, job))?;
     // slurmdbd knows a run by its job and the second of its submit.
     next_second()?;
+    await_recorded(cluster, requeued)?;
     cluster.scontrol(&["requeue", &requeued.to_string()])?;
     waits_again(cluster, requeued, 1)?;
     begin_again(cluster, requeued)?;
     runs(cluster, requeued)?;
     [running, requeued].into_iter().try_for_each(|job| cancel(cluster, job))
+}
+
+/// Waits until slurmdbd has the run of a job. A run that is requeued before has no start in the database (seen on 22.05.8).
+fn await_recorded(cluster: &Cluster, job: JobId) -> Result<()> {
+    wait_until(&format!("job {job} in the database"), LIMIT, || {
+        let sacct = cluster.command("sacct").args(&["-aXnP", "-j", &job.to_string(), "-o", "State"]);
+        Ok(sacct.success()?.stdout.contains("RUNNING"))
+    })
 }
 
 /// The runs of all jobs with IPUs in the database. `None` until the last one has ended there.
