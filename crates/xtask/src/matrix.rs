@@ -50,6 +50,10 @@ const ON_THIS_MACHINE_ONLY: [&str; 16] = [
 /// The test of an upgrade of Slurm, and the suites from which and to which it goes. It runs on the first one only.
 const SLURM_UPGRADE: (&str, Suite, Suite) = ("pkg_slurm_upgrade", Suite::Trixie, Suite::Forky);
 
+/// The test of docs/docker.md. Nothing on the page depends on Slurm's release, and its many commands take minutes: it runs
+/// where the upgrade does.
+const DOCKER_PAGE: &str = "matrix_docker_page";
+
 /// The group in which a fault of a suite, but of none of its tests, counts as a failure.
 const OF_SUITE: &str = "matrix_";
 
@@ -128,7 +132,7 @@ fn on_one_host(suite: Suite, files: &Path, programs: &[&str], filter: Option<&st
 fn on_several_hosts(suite: Suite, files: &Path, matrix: &Path, filter: Option<&str>) -> Result<Results> {
     // Two clusters run at a time, because the tests in one container run beside them.
     let (upgrade, from, _) = SLURM_UPGRADE;
-    let skipped = if suite == from { &[][..] } else { &["--skip", upgrade] };
+    let skipped = if suite == from { &[][..] } else { &["--skip", upgrade, "--skip", DOCKER_PAGE] };
     let harness = [&["--test-threads", "2"], skipped].concat().into_iter().chain(filter);
     let harness: Vec<_> = harness.collect();
     second_try::count(|harness| driving(suite, files, matrix, harness), &harness)
