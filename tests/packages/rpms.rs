@@ -83,7 +83,7 @@ fn pkg_rpms_are_installed_downgraded_and_removed_by_dnf() -> Result<()> {
         dnf downgrade $(rpms /earlier)
         rpm --query slurm-vipu-login | grep 0.0.9
         dnf upgrade $(rpms /packages)
-        ! rpm --query slurm-vipu-login | grep 0.0.9
+        ! rpm --query slurm-vipu-login | grep 0.0.9 || fail 'not upgraded'
         dnf remove 'slurm-vipu-*'
         nothing_left
         "#,

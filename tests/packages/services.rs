@@ -118,6 +118,6 @@ fn other_versions(host: &Host) -> Result<()> {
     let downgrade = commands(RELEASES, "apt install --allow-downgrades")?.replace("NAME_VERSION", "*");
     let is_earlier = "dpkg-query --show slurm-vipu-login | grep '0\\.0\\.9$'";
     run(host, &["cd /earlier", &downgrade, is_earlier])?;
-    let upgrade = format!("apt install ./*.deb; ! {is_earlier}; systemctl restart slurmctld");
+    let upgrade = format!("apt install ./*.deb; ! {is_earlier} || fail older; systemctl restart slurmctld");
     run(host, &[&upgrade, "await 'srun --ipus=1 hostname'"]).map(drop)
 }
