@@ -6,8 +6,8 @@ use anyhow::{Result, ensure};
 use testbed::{Cluster, JobId, Settings, main_job};
 
 use crate::jobs::{
-    begin_again, brisk, cancel, ended, gone, let_go, made, restart_slurmctld, running, runs, staying,
-    there_are, waits_again,
+    begin_again, brisk, cancel, ended, gone, let_go, made, next_second, restart_slurmctld, running, runs,
+    staying, there_are, waits_again,
 };
 
 const FIRST: &str = "--nodelist=ipu-pod64-001";
@@ -120,8 +120,11 @@ fn power_down(cluster: &Cluster) -> Result<()> {
     cluster.await_node(1, |state| state.contains("POWERED_DOWN"))
 }
 
+/// Slurm works out the time of a boot in whole seconds, up to one second too early. If this time is before the request to
+/// power up, slurmctld waits for the node's next message, which can take minutes.
 fn boots(cluster: &Cluster) -> Result<()> {
     cluster.await_node(1, |state| state.contains("POWERING_UP"))?;
+    next_second()?;
     cluster.boot_slurmd(1)
 }
 
