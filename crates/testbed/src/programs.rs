@@ -101,16 +101,16 @@ pub fn own_helper() -> Result<PathBuf> {
 }
 
 /// The path of the test build of [`WITH_FAILPOINTS`]: in the folder `VIPU_FAULTS_DIR`, or as for
-/// [`own_plugin`], in the folder of the profile `faults`.
+/// [`own_plugin`], in the folder `faults` beside those of cargo.
 pub fn test_plugin() -> Result<PathBuf> {
     built("VIPU_FAULTS_DIR", "faults", WITH_FAILPOINTS, &format!("lib{WITH_FAILPOINTS}"))
 }
 
 /// Finds a file: `name` in the folder of `variable`, or `as_built` where cargo puts it.
-fn built(variable: &str, profile: &str, name: &str, as_built: &str) -> Result<PathBuf> {
+fn built(variable: &str, folder: &str, name: &str, as_built: &str) -> Result<PathBuf> {
     let named = env::var_os(variable).map(|dir| Path::new(&dir).join(name));
     let own = env::current_exe()?;
-    let built = own.ancestors().skip(2).map(|dir| dir.join(profile).join(as_built));
+    let built = own.ancestors().skip(2).map(|dir| dir.join(folder).join(as_built));
     named.into_iter().chain(built).find(|file| file.is_file()).with_context(|| {
         format!("{name} is not built: run `cargo xtask test`, or name its folder in {variable}")
     })

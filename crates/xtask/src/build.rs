@@ -1,15 +1,21 @@
 //! Building the plugins that real daemons load, and the programs that the testbed starts.
 
-use anyhow::Result;
+use std::env;
 
-use crate::run;
+use anyhow::Result;
+use testbed::programs;
+
+use crate::{image, run};
 
 /// Builds everything that tests need: [`plugins_and_programs`], and the plugin with failpoints.
 pub fn for_tests() -> Result<()> {
     plugins_and_programs()?;
-    // It gets its own folder, because the shipped plugin is tested, too.
-    let failpoints = ["--package", "slurmctld-vipu", "--features", "failpoints"];
-    run::cargo(&[&["build", "--profile", "faults"], &failpoints[..]].concat())
+    run::cargo(&["build", "--package", "slurmctld-vipu", "--features", "failpoints"])?;
+    // It is built beside the programs, because most dependencies are built for them already. Cargo replaces it at the
+    // next build without failpoints, so the tests load a copy.
+    let name = format!("lib{}", programs::WITH_FAILPOINTS);
+    let built = env::current_exe()?.with_file_name(&name);
+    image::stage_file(&built, &built.with_file_name("../faults").join(&name))
 }
 
 /// The cargo arguments that select the plugins.

@@ -1,6 +1,11 @@
 //! The variables that a job gets for its IPUs, and the view of other users.
 
-use anyhow::{Result, ensure};
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt as _,
+};
+
+use anyhow::{Context as _, Result, ensure};
 use testbed::main_job;
 
 use crate::jobs::{ended, runs, update, waits_again};
@@ -54,5 +59,26 @@ fn job_that_drops_its_ipus_runs_without() -> Result<()> {
         ended(cluster, job, "COMPLETED")?;
         ensure!(cluster.job_output(job) == "0\n", "{}", cluster.job_output(job));
         Ok(())
+    })
+}
+
+/// With `use_interactive_step`, salloc's shell is a task on the job's first node.
+#[test]
+fn user_shell_of_salloc_on_a_node_has_the_variables() -> Result<()> {
+    quick().slurm_conf("LaunchParameters=use_interactive_step").run(|cluster| {
+        let shell = cluster.layout().jobs().join("shell");
+        fs::write(&shell, "#!/bin/bash\necho step $SLURM_STEP_ID\nenv\n")?;
+        fs::set_permissions(&shell, Permissions::from_mode(0o755))?;
+        // salloc starts a shell at a terminal only.
+        let typed = format!("SHELL={} salloc --ipus=4 --ipu-gcds=2", shell.display());
+        let output = cluster.command("script").args(&["-qec", &typed, "/dev/null"]).success()?.stdout;
+        for line in
+            ["step 4294967290", "SLURM_VIPU_PARTITION=slurm_1", "SLURM_VIPU_GCD=0", "SLURM_VIPU_POPRUN="]
+        {
+            ensure!(output.contains(line), "{line}: {output}");
+        }
+        ensure!(output.contains("/slurm_1_gcd0.conf") || output.contains("/slurm_1.conf"), "{output}");
+        let job = cluster.jobs()?.first().context("salloc made no job")?.id;
+        ended(cluster, job, "COMPLETED").map(drop)
     })
 }

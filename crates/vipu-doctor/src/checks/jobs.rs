@@ -1,7 +1,15 @@
 //! The keys of slurm.conf that concern all jobs with IPUs.
 
-use crate::facts::Facts;
+use vipu_conf::Settings;
+
+use crate::facts::{Facts, ModelFile};
 use crate::finding::Finding;
+
+/// Slurm's own value of KillWait, in seconds.
+const KILL_WAIT: &str = "30";
+
+/// The seconds by which the default of RemoveWait is longer than that of KillWait.
+const SLACK: u64 = 30;
 
 /// Slurm knows the GRES vipu.
 pub(super) fn gres_types(facts: &Facts) -> Vec<Finding> {
@@ -51,4 +59,22 @@ pub(super) fn locked_memory(facts: &Facts) -> Vec<Finding> {
     let before = slurm.value(except).map(|list| format!("{list},")).unwrap_or_default();
     let what = "tasks have the submit host's limit on locked memory, which RDMA needs";
     vec![Finding::warning(place, what, format!("write {except}={before}MEMLOCK"))]
+}
+
+/// A job that is ended keeps its IPUs until Slurm kills its processes.
+pub(super) fn time_to_save(facts: &Facts) -> Vec<Finding> {
+    let given = facts.slurm.value("KillWait").unwrap_or(KILL_WAIT);
+    let Ok(kill_wait) = given.parse() else { return Vec::new() };
+    let too_short = facts.settings().filter(|(_, own)| own.remove_wait.as_secs() <= kill_wait);
+    let finding = |(model, own): (&ModelFile, &Settings)| {
+        let what = format!(
+            "RemoveWait={} is not longer than KillWait={kill_wait} of slurm.conf: a job that saves its state when it is ended \
+             can lose its IPUs before",
+            own.remove_wait.as_secs()
+        );
+        let fix =
+            format!("write RemoveWait={}, and more if Epilog takes time", kill_wait.saturating_add(SLACK));
+        Finding::warning(&model.file, what, fix)
+    };
+    too_short.map(finding).collect()
 }

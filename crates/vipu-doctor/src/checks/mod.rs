@@ -42,6 +42,7 @@ const CHECKS: &[Check] = &[
     jobs::gres_types,
     jobs::submit_plugin,
     jobs::locked_memory,
+    jobs::time_to_save,
     slurmd_unit::locked_memory,
     nodes::offers,
     nodes::fit,

@@ -103,6 +103,11 @@ fn cli_doctor_vipu_conf_is_wrong() {
             |tree| std::os::unix::fs::symlink("gone", tree.path("/etc/slurm/pod64.conf")).unwrap(),
             unchanged,
         ),
+        (
+            "no time to save",
+            |tree| tree.replace(SLURM, "ClusterName=test", "ClusterName=test\nKillWait=60"),
+            unchanged,
+        ),
         ("Slurm partition", |tree| tree.replace(VIPU, "debug:16", "debug:16,shrot:8"), unchanged),
         ("QOS", |tree| tree.replace(VIPU, "normal:32", "normal:32,hihg:8"), unchanged),
         (
