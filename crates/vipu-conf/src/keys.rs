@@ -211,7 +211,7 @@ keys! { given;
     PrepareMax, prepare_max: u32 = Value("2"), "partitions", amount_or_none,
         "how many prepared partitions of the model one user may have at the same time; 0: none";
     RemoveWait, remove_wait: Duration = Value("60"), "seconds", seconds_or_none,
-        "how long a removal waits for the job's nodes to finish, and how long the job may stay COMPLETING because its partition still exists; longer than KillWait of slurm.conf and Epilog together";
+        "how long a removal waits for the job's nodes to finish, and how long the job may stay COMPLETING because its partition still exists; make it longer than KillWait of slurm.conf and Epilog together";
     ReconcileInterval, reconcile_interval: Duration = Value("30"), "seconds", seconds,
         "how often the controller's partitions are compared with the jobs and the journal";
     RemoveUnknown, remove_unknown: bool = Value("0"), "yes or no", boolean,

@@ -2,7 +2,7 @@
 
 use std::env;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use testbed::programs;
 
 use crate::{image, run};
@@ -14,8 +14,9 @@ pub fn for_tests() -> Result<()> {
     // It is built beside the programs, because most dependencies are built for them already. Cargo replaces it at the
     // next build without failpoints, so the tests load a copy.
     let name = format!("lib{}", programs::WITH_FAILPOINTS);
-    let built = env::current_exe()?.with_file_name(&name);
-    image::stage_file(&built, &built.with_file_name("../faults").join(&name))
+    let own = env::current_exe()?;
+    let target = own.ancestors().nth(2).context("xtask is in no folder of cargo")?;
+    image::stage_file(&target.join("debug").join(&name), &target.join("faults").join(&name))
 }
 
 /// The cargo arguments that select the plugins.

@@ -1,5 +1,6 @@
-//! The way back to the stock selector, as docs/leaving.md describes it.
+//! The way from the stock selector, and the way back to it, as docs/leaving.md describes it.
 
+mod first_installation;
 mod in_order;
 mod without_plugins;
 

@@ -1,8 +1,10 @@
 //! The keys of slurm.conf that concern all jobs with IPUs.
 
-use vipu_conf::Settings;
+use std::collections::BTreeSet;
 
-use crate::facts::{Facts, ModelFile};
+use vipu_conf::{Mode, Settings};
+
+use crate::facts::Facts;
 use crate::finding::Finding;
 
 /// Slurm's own value of KillWait, in seconds.
@@ -58,23 +60,35 @@ pub(super) fn locked_memory(facts: &Facts) -> Vec<Finding> {
     let place = slurm.place(if slurm.value(except).is_some() { except } else { only });
     let before = slurm.value(except).map(|list| format!("{list},")).unwrap_or_default();
     let what = "tasks have the submit host's limit on locked memory, which RDMA needs";
-    vec![Finding::warning(place, what, format!("write {except}={before}MEMLOCK"))]
+    // Slurm ignores one key if the other one is given.
+    let fix = if slurm.value(except).is_none() && slurm.value(only).is_some() && !slurm.lists(only, "ALL") {
+        format!("remove MEMLOCK from {only}")
+    } else {
+        format!("write {except}={before}MEMLOCK")
+    };
+    vec![Finding::warning(place, what, fix)]
 }
 
 /// A job that is ended keeps its IPUs until Slurm kills its processes.
 pub(super) fn time_to_save(facts: &Facts) -> Vec<Finding> {
     let given = facts.slurm.value("KillWait").unwrap_or(KILL_WAIT);
-    let Ok(kill_wait) = given.parse() else { return Vec::new() };
-    let too_short = facts.settings().filter(|(_, own)| own.remove_wait.as_secs() <= kill_wait);
-    let finding = |(model, own): (&ModelFile, &Settings)| {
+    let Ok(kill_wait) = given.parse::<u64>() else { return Vec::new() };
+    if !facts.slurm.is_controller_host {
+        return Vec::new();
+    }
+    let removes = |own: &Settings| !matches!(own.mode, Mode::Pool | Mode::Shared);
+    let waits = facts.settings().filter(|(_, own)| removes(own));
+    let waits = waits.map(|(model, own)| (model.file.as_str(), own.remove_wait.as_secs()));
+    // Several models may have one file. 0 is a choice.
+    let short: BTreeSet<_> = waits.filter(|(_, wait)| (1..=kill_wait).contains(wait)).collect();
+    let finding = |(file, wait): (&str, u64)| {
         let what = format!(
-            "RemoveWait={} is not longer than KillWait={kill_wait} of slurm.conf: a job that saves its state when it is ended \
-             can lose its IPUs before",
-            own.remove_wait.as_secs()
+            "RemoveWait={wait} is not longer than KillWait={kill_wait} of slurm.conf: a job that is ended can lose its IPUs \
+             while it still saves its state"
         );
         let fix =
             format!("write RemoveWait={}, and more if Epilog takes time", kill_wait.saturating_add(SLACK));
-        Finding::warning(&model.file, what, fix)
+        Finding::warning(file, what, fix)
     };
-    too_short.map(finding).collect()
+    short.into_iter().map(finding).collect()
 }

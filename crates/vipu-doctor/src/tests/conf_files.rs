@@ -21,6 +21,11 @@ fn cli_doctor_slurm_conf_is_wrong() {
             unchanged,
         ),
         ("limits", |tree| tree.replace(SLURM, "PropagateResourceLimitsExcept=MEMLOCK\n", ""), unchanged),
+        (
+            "limits in a list",
+            |tree| tree.replace(SLURM, "PropagateResourceLimitsExcept=", "PropagateResourceLimits=NOFILE,"),
+            unchanged,
+        ),
         ("other limits", |tree| tree.replace(SLURM, "Except=MEMLOCK", "Except=NOFILE"), unchanged),
         ("no_consume", |tree| tree.replace(SLURM, "no_consume:", ""), unchanged),
         ("no IPUs", |tree| tree.replace(SLURM, ",vipu:pod64:no_consume:64", ""), unchanged),
@@ -105,7 +110,10 @@ fn cli_doctor_vipu_conf_is_wrong() {
         ),
         (
             "no time to save",
-            |tree| tree.replace(SLURM, "ClusterName=test", "ClusterName=test\nKillWait=60"),
+            |tree| {
+                tree.replace(SLURM, "ClusterName=test", "ClusterName=test\nKillWait=60");
+                tree.replace(SLURM, "vipu:pod64", "vipu:pod16:no_consume:16,vipu:pod64");
+            },
             unchanged,
         ),
         ("Slurm partition", |tree| tree.replace(VIPU, "debug:16", "debug:16,shrot:8"), unchanged),
