@@ -6,13 +6,14 @@ use std::{
     path::Path,
 };
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use mock_vipu::{Effect, Fault, Rpc, StatusCode};
-use testbed::{Cluster, JobView, main_job, wait_until};
+use testbed::{Cluster, JobView, main_job, page, wait_until};
 use vipu_client::Call;
 
 use crate::{LIMIT, quick};
 
+const PAGE: &str = include_str!("../../../docs/recovery.md");
 const TEXT: &str = "link training failed on ag3";
 
 fn creates_fail(cluster: &Cluster) -> Result<()> {
@@ -45,8 +46,11 @@ fn job_create_fails_without_requeue_is_held() -> Result<()> {
             ensure!(states == "idle\n", "the node is {states}");
         }
         cluster.mock().clear()?;
-        for job in cluster.jobs()?.into_iter().filter(|job| job.state == "PENDING").map(|job| job.id) {
-            cluster.scontrol(&["release", &job.to_string()])?;
+        let held: Vec<_> = cluster.jobs()?.into_iter().filter(|job| job.state == "PENDING").collect();
+        let release =
+            page::code(PAGE).find(|line| line.starts_with("squeue ")).context("no line releases")?;
+        cluster.command("bash").args(&["-c", &release]).success()?;
+        for job in held.into_iter().map(|job| job.id) {
             let ended = cluster.await_end(job, LIMIT)?;
             ensure!(ended.state == "COMPLETED", "{ended:?}");
             let partition = main_job::partition_name(job, ended.restarts);
