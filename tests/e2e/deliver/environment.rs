@@ -67,12 +67,12 @@ fn job_that_drops_its_ipus_runs_without() -> Result<()> {
 fn user_shell_of_salloc_on_a_node_has_the_variables() -> Result<()> {
     quick().slurm_conf("LaunchParameters=use_interactive_step").run(|cluster| {
         let shell = cluster.layout().jobs().join("shell");
-        fs::write(&shell, "#!/bin/bash\necho step $SLURM_STEP_ID\nenv\n")?;
+        fs::write(&shell, "#!/bin/bash\nenv\n")?;
         fs::set_permissions(&shell, Permissions::from_mode(0o755))?;
         // salloc starts a shell at a terminal only.
         let typed = format!("SHELL={} salloc --ipus=4 --ipu-gcds=2", shell.display());
         let output = cluster.command("script").args(&["-qec", &typed, "/dev/null"]).success()?.stdout;
-        for line in ["step 4294967290", "/slurm_1_gcd0.conf", "SLURM_VIPU_GCD=0", "SLURM_VIPU_POPRUN="] {
+        for line in ["SLURM_PROCID=0", "/slurm_1_gcd0.conf", "SLURM_VIPU_GCD=0", "SLURM_VIPU_POPRUN="] {
             ensure!(output.contains(line), "{line}: {output}");
         }
         let job = cluster.jobs()?.first().context("salloc made no job")?.id;
