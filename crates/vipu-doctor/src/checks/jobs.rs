@@ -51,22 +51,20 @@ fn add_to_list(facts: &Facts, key: &str, word: &str, outcome: &str) -> Vec<Findi
 pub(super) fn locked_memory(facts: &Facts) -> Vec<Finding> {
     let slurm = &facts.slurm;
     let (only, except) = ("PropagateResourceLimits", "PropagateResourceLimitsExcept");
-    let is_free = slurm.lists(except, "MEMLOCK")
-        || slurm.lists(except, "ALL")
-        || slurm.value(only).is_some() && !slurm.lists(only, "ALL") && !slurm.lists(only, "MEMLOCK");
+    let is_listed = |key: &str| slurm.lists(key, "MEMLOCK") || slurm.lists(key, "ALL");
+    // Slurm ignores PropagateResourceLimits if the other key is given.
+    let (key, is_free, fix) = match (slurm.value(except), slurm.value(only)) {
+        (Some(list), _) => (except, is_listed(except), format!("write {except}={list},MEMLOCK")),
+        (None, Some(_)) if slurm.lists(only, "MEMLOCK") => {
+            (only, false, format!("remove MEMLOCK from {only}"))
+        }
+        (None, given) => (only, given.is_some() && !is_listed(only), format!("write {except}=MEMLOCK")),
+    };
     if is_free {
         return Vec::new();
     }
-    let place = slurm.place(if slurm.value(except).is_some() { except } else { only });
-    let before = slurm.value(except).map(|list| format!("{list},")).unwrap_or_default();
     let what = "tasks have the submit host's limit on locked memory, which RDMA needs";
-    // Slurm ignores one key if the other one is given.
-    let fix = if slurm.value(except).is_none() && slurm.value(only).is_some() && !slurm.lists(only, "ALL") {
-        format!("remove MEMLOCK from {only}")
-    } else {
-        format!("write {except}={before}MEMLOCK")
-    };
-    vec![Finding::warning(place, what, fix)]
+    vec![Finding::warning(slurm.place(key), what, fix)]
 }
 
 /// A job that is ended keeps its IPUs until Slurm kills its processes.

@@ -22,6 +22,11 @@ fn cli_doctor_slurm_conf_is_wrong() {
         ),
         ("limits", |tree| tree.replace(SLURM, "PropagateResourceLimitsExcept=MEMLOCK\n", ""), unchanged),
         (
+            "limits in both keys",
+            |tree| tree.replace(SLURM, "Except=MEMLOCK", "=NONE\nPropagateResourceLimitsExcept=NOFILE"),
+            unchanged,
+        ),
+        (
             "limits in a list",
             |tree| tree.replace(SLURM, "PropagateResourceLimitsExcept=", "PropagateResourceLimits=NOFILE,"),
             unchanged,
