@@ -186,6 +186,12 @@ fn user_advice_for_several_programs_works() -> Result<()> {
         let het = cluster.sbatch(groups, &["--ntasks=1", ":", "--ipus=4"])?;
         ended(cluster, het, "COMPLETED")?;
         ensure!(cluster.job_output(het) == "first\nsecond 4\n", "{}", cluster.job_output(het));
+        // Each step ends when it has met the other one.
+        let steps = "meet() { srun --exact -n1 -c4 sh -c \"touch $1; until [ -e $2 ]; do sleep 0.1; done; echo met\"; }
+             meet left right & meet right left & wait";
+        let sides = cluster.sbatch(steps, &["--ipus=4", "--nodes=1", "--ntasks=2", "--cpus-per-task=4"])?;
+        ended(cluster, sides, "COMPLETED")?;
+        ensure!(cluster.job_output(sides) == "met\nmet\n", "{}", cluster.job_output(sides));
         Ok(())
     })
 }
