@@ -35,7 +35,7 @@ pub fn job_begin(frontend: &Frontend, mut job: impl JobMut) -> bool {
         job.id()
     );
     let Some((grant, claim)) = give(frontend, *job, &job.nodes(), wanted) else { return false };
-    job.remove_script_environment_of(Grant::BEGINNING);
+    job.clean_script_environment(Grant::BEGINNING);
     for (name, value) in grant.named() {
         job.set_environment(name, &value);
         job.set_script_environment(name, &value);
@@ -93,7 +93,7 @@ fn take_back(frontend: &Frontend, mut job: impl JobMut) {
 /// Removes the grant of an earlier run, whose request may have had IPUs, and forged variables for root's
 /// scripts.
 fn forget_grant(job: &mut impl JobMut) {
-    job.remove_script_environment_of(Grant::BEGINNING);
+    job.clean_script_environment(Grant::BEGINNING);
     let variable = Grant::variable(job.id());
     if job.environment(&variable).is_some() {
         job.remove_environment(&variable);

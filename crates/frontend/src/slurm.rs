@@ -97,7 +97,7 @@ pub trait JobMut: Deref<Target: Job> {
     fn set_environment(&mut self, name: &str, value: &str);
     fn remove_environment(&mut self, name: &str);
     fn set_script_environment(&mut self, name: &str, value: &str);
-    fn remove_script_environment_of(&mut self, beginning: &str);
+    fn clean_script_environment(&mut self, forged: &str);
     fn enter_requested_ipus(&mut self, of: &GresType, ipus: u64);
     fn enter_ipus_for_limits(&mut self, of: &GresType, ipus: u64);
     fn enter_allocated_ipus(&mut self, of: &GresType, size: IpuCount) -> bool;
@@ -163,7 +163,7 @@ pub trait JobDescription {
     fn is_batch(&self) -> bool;
     fn mentions_vipu(&self) -> bool;
     fn options(&self, beginning: &str) -> Vec<String>;
-    fn remove_script_environment_of(&mut self, beginning: &str);
+    fn clean_script_environment(&mut self, forged: &str);
     fn add_gres(&mut self, element: &str);
     fn set_tres_per_node(&mut self, tres: &str);
     fn set_licenses(&mut self, licenses: &str);

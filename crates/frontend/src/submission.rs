@@ -14,10 +14,10 @@ use crate::request::{Refusal, Request, Resolved, Taken};
 use crate::slurm::{Job, JobDescription};
 use crate::{hosts, keep_and_requeue, pool_sizes};
 
-/// Removes variables by which a user's own client could deceive root's Prolog and Epilog. A change of a job
-/// brings none.
+/// Removes variables by which a user's own client could deceive root's Prolog and Epilog. In a change of a job
+/// Slurm ignores them (22.05 to 26.05).
 pub fn drop_forged(description: &mut impl JobDescription) {
-    description.remove_script_environment_of(Grant::BEGINNING);
+    description.clean_script_environment(Grant::BEGINNING);
 }
 
 /// Checks and completes the request of a new job. Returns a notice for the user, if there is one.

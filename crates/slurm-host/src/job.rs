@@ -3,6 +3,7 @@
 mod change;
 mod checked;
 mod environment;
+pub(crate) mod script_variables;
 
 use std::ptr::NonNull;
 
@@ -13,7 +14,7 @@ use crate::record::{Record, members};
 use crate::slurmctld::Host;
 
 pub use change::JobMut;
-pub(crate) use environment::{OF_SCRIPTS, remove_entries};
+pub(crate) use environment::remove_entries;
 
 /// A job record under at least a job read lock.
 #[derive(Clone, Copy)]

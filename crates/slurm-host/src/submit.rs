@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use slurm_release::{self as facts, Field, Layout, Text};
 
 use crate::differences::gres_list;
-use crate::job::{OF_SCRIPTS, remove_entries};
+use crate::job::{remove_entries, script_variables};
 use crate::partitions::SlurmPartitions;
 use crate::record::{Record, members};
 use crate::selfcheck;
@@ -121,8 +121,9 @@ impl JobDescription<'_> {
         self.record.texts(layout.spank_job_env, layout.spank_job_env_size, beginning)
     }
 
-    /// Removes the variables of the message for Prolog and Epilog whose names begin with `beginning`.
-    pub fn remove_script_environment_of(&mut self, beginning: &str) {
+    /// Removes all variables for Prolog and Epilog whose names begin with `forged`, and entries of which Slurm
+    /// makes none.
+    pub fn clean_script_environment(&mut self, forged: &str) {
         let fields = &self.layout().job_desc_msg;
         let first: *mut *mut c_void = self.record.texts_pointer(fields.spank_job_env).cast_mut().cast();
         let count = self.record.read(fields.spank_job_env_size) as usize;
@@ -130,10 +131,11 @@ impl JobDescription<'_> {
             return;
         }
         let slots: Vec<_> = (0..count).map(|place| first.wrapping_add(place)).collect();
-        let beginning = format!("{OF_SCRIPTS}{beginning}");
         // SAFETY: `count` strings of the message, which Slurm has unpacked and no other code sees during the
         // callback.
-        let kept = unsafe { remove_entries(self.host, &slots, |entry| entry.starts_with(&beginning)) };
+        let kept = unsafe {
+            remove_entries(self.host, &slots, |entries| script_variables::unwanted(entries, forged))
+        };
         if let Ok(kept) = u32::try_from(kept) {
             self.record.write(fields.spank_job_env_size, kept);
         }

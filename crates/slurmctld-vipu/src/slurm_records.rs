@@ -144,7 +144,7 @@ impl JobMut for SlurmJobMut<'_> {
         set_environment(name: &str, value: &str);
         remove_environment(name: &str);
         set_script_environment(name: &str, value: &str);
-        remove_script_environment_of(beginning: &str);
+        clean_script_environment(forged: &str);
         enter_requested_ipus(of: &GresType, ipus: u64);
         enter_ipus_for_limits(of: &GresType, ipus: u64);
         enter_allocated_ipus(of: &GresType, size: IpuCount) -> bool;
@@ -221,7 +221,7 @@ impl slurm::JobDescription for SlurmDescription<'_> {
     of_slurm_host! { &mut Self, 0:
         set_nodes(count: u32) -> Result<(), String>;
         take_whole_nodes();
-        remove_script_environment_of(beginning: &str);
+        clean_script_environment(forged: &str);
         add_gres(element: &str);
         set_tres_per_node(tres: &str);
         set_licenses(licenses: &str);

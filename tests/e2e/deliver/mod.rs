@@ -4,6 +4,7 @@ mod attacks;
 mod containers;
 mod environment;
 mod file_api_node;
+mod forged_script_variables;
 mod gcds;
 mod gres_plugin;
 mod prolog_and_epilog;

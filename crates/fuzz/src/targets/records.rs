@@ -122,7 +122,7 @@ impl slurm::JobDescription for View<'_> {
         some -> Option<String>: tres_per_node slurm_partitions default_slurm_partition qos licenses site_licenses;
         is -> bool: names_reservation is_batch;
     }
-    nothing! { remove_script_environment_of(&str); take_whole_nodes(); }
+    nothing! { clean_script_environment(&str); take_whole_nodes(); }
 
     fn asked_nodes(&self) -> RangeInclusive<u32> {
         1..=self.0.borrow().number("max_nodes")
@@ -224,7 +224,7 @@ impl slurm::JobMut for Change<'_> {
         set_environment(&str, &str);
         remove_environment(&str);
         set_script_environment(&str, &str);
-        remove_script_environment_of(&str);
+        clean_script_environment(&str);
         enter_requested_ipus(&GresType, u64);
         enter_ipus_for_limits(&GresType, u64);
         clear_allocated_ipus();

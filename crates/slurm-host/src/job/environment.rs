@@ -1,14 +1,10 @@
 //! The variables that slurmctld has for a job. Slurm hands those of `env_sup` to the batch script, to salloc
 //! and to srun. It hands those of `spank_job_env` to Prolog and Epilog, on nodes and in slurmctld.
 
-use std::ffi::c_void;
+use std::ffi::{CStr, c_char, c_void};
 
-use super::{JobMut, JobRef};
+use super::{JobMut, JobRef, script_variables};
 use crate::slurmctld::Host;
-use crate::text::from_c;
-
-/// The prefix of names in `spank_job_env`. Slurm drops variables without it.
-pub(crate) const OF_SCRIPTS: &str = "SPANK_";
 
 /// One of a job's two lists of variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,17 +13,41 @@ enum List {
     SpankJobEnv,
 }
 
+impl List {
+    /// What Slurm needs before the name of a variable.
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::EnvSup => "",
+            Self::SpankJobEnv => script_variables::PREFIX,
+        }
+    }
+
+    /// Returns the value of an entry `name=value`, if it is the entry of this variable.
+    fn value_in<'entry>(self, entry: &'entry [u8], name: &str) -> Option<&'entry [u8]> {
+        let entry = match self {
+            Self::EnvSup => entry,
+            Self::SpankJobEnv => script_variables::bare(entry),
+        };
+        entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")
+    }
+}
+
 impl JobRef<'_> {
     /// Returns the value of a variable of the job's own (`env_sup`), if it is set.
     pub fn environment(self, name: &str) -> Option<String> {
-        self.slots(List::EnvSup).find_map(|slot| value_of(slot, name))
+        self.value(List::EnvSup, name)
     }
 
     /// Returns the value of a variable for Prolog and Epilog, if it is set. `name` is without the `SPANK_`
     /// that they see before it.
     pub fn script_environment(self, name: &str) -> Option<String> {
-        let name = format!("{OF_SCRIPTS}{name}");
-        self.slots(List::SpankJobEnv).find_map(|slot| value_of(slot, &name))
+        self.value(List::SpankJobEnv, name)
+    }
+
+    fn value(self, list: List, name: &str) -> Option<String> {
+        // SAFETY: the slots of a job's list, under the job lock.
+        let value = self.slots(list).find_map(|slot| list.value_in(unsafe { entry(slot) }?, name))?;
+        Some(String::from_utf8_lossy(value).into_owned())
     }
 
     /// Returns the entries of a list. Each is a place that holds a C string.
@@ -63,7 +83,7 @@ impl JobMut<'_> {
 
     /// Sets a variable for Prolog and Epilog, which see `SPANK_` before its name.
     pub fn set_script_environment(&mut self, name: &str, value: &str) {
-        self.set(List::SpankJobEnv, &format!("{OF_SCRIPTS}{name}"), value);
+        self.set(List::SpankJobEnv, name, value);
     }
 
     /// Removes a variable of the job's own, if it is set.
@@ -71,44 +91,33 @@ impl JobMut<'_> {
         self.remove(List::EnvSup, name);
     }
 
-    /// Removes a variable for Prolog and Epilog, if it is set.
-    pub fn remove_script_environment(&mut self, name: &str) {
-        self.remove(List::SpankJobEnv, &format!("{OF_SCRIPTS}{name}"));
-    }
-
-    /// Removes all variables for Prolog and Epilog whose names begin with `beginning`, however often they are
-    /// set.
-    pub fn remove_script_environment_of(&mut self, beginning: &str) {
-        let beginning = format!("{OF_SCRIPTS}{beginning}");
-        self.remove_all(List::SpankJobEnv, |entry| entry.starts_with(&beginning));
+    /// Removes all variables for Prolog and Epilog whose names begin with `forged`, and entries of which Slurm
+    /// makes none.
+    pub fn clean_script_environment(&mut self, forged: &str) {
+        self.remove_all(List::SpankJobEnv, |entries| script_variables::unwanted(entries, forged));
     }
 
     /// Sets a variable, and leaves one entry for its name. A client of a user's own can have sent one name
-    /// several times, and Slurm's scripts see the last.
+    /// several times.
     fn set(&mut self, list: List, name: &str, value: &str) {
-        self.keep_first(list, name);
-        let known = self.slots(list).find(|slot| value_of(*slot, name).is_some());
-        let Some(slot) = known.or_else(|| self.grow(list)) else { return };
-        // SAFETY: job write lock; the slot holds NULL or a string of Slurm's allocator.
-        unsafe { self.host.replace_text(slot, &format!("{name}={value}")) };
+        self.remove(list, name);
+        let Some(slot) = self.grow(list) else { return };
+        // SAFETY: job write lock; the slot holds NULL.
+        unsafe { self.host.replace_text(slot, &format!("{}{name}={value}", list.prefix())) };
     }
 
     fn remove(&mut self, list: List, name: &str) {
-        self.remove_all(list, |entry| value_in(entry, name).is_some());
+        let is_of_name =
+            |entry: &Option<&[u8]>| entry.is_some_and(|entry| list.value_in(entry, name).is_some());
+        self.remove_all(list, |entries| entries.iter().map(is_of_name).collect());
     }
 
-    fn keep_first(&mut self, list: List, name: &str) {
-        let mut is_first = true;
-        self.remove_all(list, |entry| {
-            value_in(entry, name).is_some() && !std::mem::replace(&mut is_first, false)
-        });
-    }
-
-    fn remove_all(&mut self, list: List, is_unwanted: impl FnMut(&str) -> bool) {
+    /// Removes the entries that are `unwanted`: an element for each.
+    fn remove_all(&mut self, list: List, unwanted: impl FnOnce(&[Option<&[u8]>]) -> Vec<bool>) {
         let slots: Vec<_> = self.slots(list).collect();
         // SAFETY: job write lock; the slots of one of the job's arrays, whose strings are of Slurm's
         // allocator.
-        let kept = unsafe { remove_entries(self.host, &slots, is_unwanted) };
+        let kept = unsafe { remove_entries(self.host, &slots, unwanted) };
         if kept < slots.len() {
             self.set_count(list, kept);
         }
@@ -150,8 +159,8 @@ impl JobMut<'_> {
     }
 }
 
-/// Frees the unwanted strings of an array. The others move together, and leave NULL behind them. The array
-/// keeps its memory. Returns the number of strings left.
+/// Frees the strings of an array that are `unwanted`: an element for each. The others move together, and leave
+/// NULL behind them. The array keeps its memory. Returns the number of strings left.
 ///
 /// # Safety
 /// The slots are neighbours that no other thread reads meanwhile, and hold NULL or strings of Slurm's
@@ -159,14 +168,14 @@ impl JobMut<'_> {
 pub(crate) unsafe fn remove_entries(
     host: &Host,
     slots: &[*mut *mut c_void],
-    mut is_unwanted: impl FnMut(&str) -> bool,
+    unwanted: impl FnOnce(&[Option<&[u8]>]) -> Vec<bool>,
 ) -> usize {
+    // SAFETY: NULL or a C string (caller), which is freed below only.
+    let entries: Vec<_> = slots.iter().map(|slot| unsafe { entry(*slot) }).collect();
     let mut kept = 0;
-    for slot in slots {
-        // SAFETY: NULL or a C string (caller).
-        let entry = unsafe { from_c(slot.read().cast()) };
-        if entry.is_some_and(|entry| is_unwanted(&entry)) {
-            // SAFETY: a string of Slurm's allocator (caller), which xfree takes back, leaving NULL.
+    for (slot, goes) in slots.iter().zip(unwanted(&entries)) {
+        if goes {
+            // SAFETY: NULL or a string of Slurm's allocator (caller), which xfree takes back, leaving NULL.
             unsafe { (host.slurmctld.call.xfree)(*slot) };
         } else {
             // SAFETY: two slots of the array, or the same slot twice.
@@ -177,14 +186,13 @@ pub(crate) unsafe fn remove_entries(
     kept
 }
 
-/// Returns the value of the entry in a slot, if the entry has this name.
-fn value_of(slot: *mut *mut c_void, name: &str) -> Option<String> {
-    // SAFETY: a slot of a job's list under the job lock: NULL or a C string.
-    let entry = unsafe { from_c(slot.read().cast()) }?;
-    value_in(&entry, name).map(str::to_owned)
-}
-
-/// Returns the value of an entry `name=value`, if the entry has this name.
-fn value_in<'entry>(entry: &'entry str, name: &str) -> Option<&'entry str> {
-    entry.strip_prefix(name)?.strip_prefix('=')
+/// Returns the entry in a slot; `None` for NULL.
+///
+/// # Safety
+/// The slot holds NULL or a C string, which does not change for as long as the result is used.
+unsafe fn entry<'lock>(slot: *mut *mut c_void) -> Option<&'lock [u8]> {
+    // SAFETY: a slot of an array (caller).
+    let text = unsafe { slot.read() }.cast::<c_char>();
+    // SAFETY: not NULL, and a C string (caller).
+    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_bytes())
 }

@@ -210,7 +210,7 @@ impl slurm::JobMut for JobChange<'_> {
 
     fn set_script_environment(&mut self, _: &str, _: &str) {}
 
-    fn remove_script_environment_of(&mut self, _: &str) {}
+    fn clean_script_environment(&mut self, _: &str) {}
 
     fn enter_requested_ipus(&mut self, _: &GresType, _: u64) {}
 

@@ -31,7 +31,7 @@ pub fn run(host: Host, plugin: Plugin, job: Record) {
     for (option, told_or_kept) in [("ipus=32", "vipu:pod64:32"), ("ipus=two", "--ipus=two: a number of IPUs")]
     {
         // A user may send any number of other entries.
-        let mut kept = vec![host.text("OTHER=1"); 20_000];
+        let mut kept: Vec<_> = (0..20_000).map(|number| host.text(&format!("OTHER{number}=1"))).collect();
         kept.push(host.text(&format!("_SLURM_SPANK_OPTION_spank_ipuof_{option}")));
         message.put("spank_job_env_size", u32::try_from(kept.len()).unwrap());
         message.put("spank_job_env", kept.leak().as_mut_ptr());
@@ -51,19 +51,22 @@ pub fn run(host: Host, plugin: Plugin, job: Record) {
     }
 }
 
-/// Checks that forged variables of Prolog and Epilog are removed, with IPUs and without.
+/// Checks that forged variables of Prolog and Epilog are removed, with IPUs and without: both forms, and entries of
+/// which Slurm makes no variable of its own.
 fn drops_forged_entries(host: Host, submit: *mut c_void, message: Record) {
     for gres in ["gpu:1", "vipu:pod64:4"] {
         ask(host, message, "tres_per_node", gres);
-        let forged = "SPANK_SLURM_VIPU_PARTITION=slurm_41";
-        let sent = [forged, "SPANK_OWN=1", forged, "SPANK_SLURM_VIPU_X=", "SPANK_OWN=2"];
-        let sent = sent.map(|entry| host.text(entry)).to_vec().leak();
+        let forged =
+            ["SPANK_SLURM_VIPU_PARTITION=slurm_41", "SLURM_VIPU_PARTITION=slurm_41", "SLURM_VIPU_X="];
+        let others = ["OWN=1", "SPANK_OWN=2", "no variable", "OTHER=3"];
+        let sent: Vec<_> = forged.iter().chain(&others).map(|entry| host.text(entry)).collect();
+        let sent = [sent, vec![null_mut()]].concat().leak();
         message.put("spank_job_env", sent.as_mut_ptr());
-        message.put("spank_job_env_size", 5_u32);
+        message.put("spank_job_env_size", u32::try_from(sent.len()).unwrap());
         assert_eq!(job_submit(host, submit, message), (0, None));
         let left: Vec<_> = sent.iter().map(|entry| text_at(*entry)).collect();
-        let own = ["SPANK_OWN=1", "SPANK_OWN=2"].map(|entry| Some(entry.to_owned()));
-        assert_eq!((&left[..2], &left[2..]), (&own[..], &[None, None, None][..]));
+        let own = ["SPANK_OWN=2", "OTHER=3"].map(|entry| Some(entry.to_owned()));
+        assert_eq!((&left[..2], &left[2..]), (&own[..], &[const { None }; 6][..]));
         assert_eq!(message.get::<u32>("spank_job_env_size"), 2);
     }
 }
