@@ -13,6 +13,7 @@ mod pair;
 mod physical_lines;
 mod plugstack;
 mod problem;
+mod prolog;
 mod slurm_conf;
 
 pub use files::Files;

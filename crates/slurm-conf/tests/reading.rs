@@ -71,6 +71,25 @@ fn cli_slurm_conf_keys_nodes_and_partitions() {
 }
 
 #[test]
+fn cli_slurm_conf_prolog_hears_srun_without_alloc() {
+    let hears =
+        |lines: &str, release| slurm_conf(&[("/etc/slurm/slurm.conf", lines)]).prolog_hears_srun(release);
+    let (old, new) = (0x16_05_08, 0x1a_05_00);
+    assert!(hears("Prolog=/a\n", new) && !hears("Epilog=/a\nPrologSlurmctld=/a\n", old));
+    for (flags, heard) in [
+        ("alloc", [false, false]),
+        ("Serial,NoHold", [false, false]),
+        ("X11", [false, false]),
+        ("Contain,DeferBatch", [false, false]),
+        ("DeferBatch", [true, false]),
+        ("Serial", [true, true]),
+    ] {
+        let conf = format!("Prolog=/a\nPrologFlags={flags}\n");
+        assert_eq!([hears(&conf, old), hears(&conf, new)], heard, "{flags}");
+    }
+}
+
+#[test]
 fn cli_slurm_conf_included_files() {
     let conf = slurm_conf(&[
         ("/etc/slurm/slurm.conf", "ClusterName=Pods\nINCLUDE sub/%c.conf\nInclude /x y\nA=2\n"),

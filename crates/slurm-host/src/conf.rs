@@ -89,11 +89,15 @@ pub fn is_configless() -> bool {
     parameters.split(',').any(|word| word.trim().eq_ignore_ascii_case("enable_configless"))
 }
 
+/// The path of slurm.conf. slurmstepd does not get it.
+pub fn file() -> Option<PathBuf> {
+    value(|layout| layout.slurm_conf.slurm_conf).map(PathBuf::from)
+}
+
 /// The folder of slurm.conf, which also contains vipu.conf.
 pub fn folder() -> Option<PathBuf> {
-    // slurmstepd does not get the path.
-    let Some(file) = value(|layout| layout.slurm_conf.slurm_conf) else { return conf_folder_at_load() };
-    Some(PathBuf::from(file).parent()?.to_owned())
+    let Some(file) = file() else { return conf_folder_at_load() };
+    Some(file.parent()?.to_owned())
 }
 
 /// The bits of `SelectTypeParameters`.

@@ -17,6 +17,7 @@ mod model_files;
 mod node_cabling;
 mod node_gres;
 mod plugin;
+mod prolog;
 mod public_status;
 mod reporting_controller;
 mod saved_conf;

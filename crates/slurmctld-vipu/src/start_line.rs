@@ -15,7 +15,7 @@ use vipu_conf::Layer;
 use vipu_types::ModelName;
 
 use crate::plugin::Plugin;
-use crate::uncounted;
+use crate::{prolog, uncounted};
 
 /// The longest time that the line waits for the first answers of the controllers and for the check of the
 /// directories.
@@ -32,6 +32,10 @@ pub(crate) type Opened = (PathBuf, usize);
 pub(crate) struct Surroundings {
     /// Slurm's release, and the stock selector underneath.
     stock: String,
+    /// Slurm's `SLURM_VERSION_NUMBER`.
+    release: u32,
+    /// slurm.conf.
+    file: Option<PathBuf>,
     /// ClusterName.
     pub(crate) cluster: String,
     /// The plugstack.conf of this host.
@@ -52,6 +56,8 @@ impl Surroundings {
             loaded().map(|loaded| format!("with Slurm {} over select/{layer}", loaded.release.version));
         Self {
             stock: stock.unwrap_or_default(),
+            release: loaded().map_or(0, |loaded| loaded.release.version.0),
+            file: slurm_conf::file(),
             cluster: slurm_conf::cluster_name().unwrap_or_default(),
             plugstack: plugstack::path(),
             is_sent: slurm_conf::is_configless(),
@@ -90,7 +96,7 @@ pub(crate) async fn write(plugin: Weak<Plugin>, around: Surroundings, journal: O
     warnings.iter().for_each(|warning| warn!("{warning}"));
     if described.iter().any(|(model, _)| !model.pods.is_empty()) {
         // Fails only at the end of the process.
-        let _ = spawn_blocking(move || tell_of_plugstack(&around)).await;
+        let _ = spawn_blocking(move || tell_of_files(&around)).await;
     }
 }
 
@@ -147,6 +153,13 @@ fn of_pod(model: &ModelName, pod: &PodView) -> String {
 fn bare(model: &ModelName, why: &Wait) -> String {
     let why = why.to_string();
     why.strip_prefix(&format!("vipu: {model}: ")).unwrap_or(&why).to_owned()
+}
+
+fn tell_of_files(around: &Surroundings) {
+    tell_of_plugstack(around);
+    if let Some(file) = &around.file {
+        prolog::warn_if_srun_is_heard(file, around.release);
+    }
 }
 
 /// Logs if plugstack.conf of this host does not load the plugin. Slurm may send this file to all nodes that

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use anyhow::{Result, ensure};
-use testbed::{Cluster, ClusterCommand, programs};
+use testbed::{Cluster, ClusterCommand, JobId, programs, wait_until};
 
 use super::{
     other,
@@ -54,4 +54,35 @@ fn user_forged_script_variables_are_dropped() -> Result<()> {
         }
         Ok(())
     })
+}
+
+/// With `Alloc`, slurmd runs Prolog with the variables that slurmctld sends. Otherwise it takes those of srun, which
+/// slurmctld's log tells.
+#[test]
+fn user_forged_script_variables_of_srun_pass_without_alloc() -> Result<()> {
+    let forged = "SPANK_SITE=1 SPANK_SLURM_VIPU_IPUS=64 SPANK_SLURM_VIPU_PARTITION=slurm_41 ";
+    for (flags, is_told) in [("PrologFlags=Alloc", true), ("PrologFlags=Serial", false)] {
+        let folder = tempfile::tempdir()?;
+        with_scripts(quick().slurm_conf(flags), folder.path())?.run(|cluster| {
+            let run = |options: &[&str]| {
+                let srun = cluster.command("srun").args(options).args(&["sh", "-c", "echo $SLURM_JOB_ID"]);
+                forging(cluster, srun, folder.path())?.success()?.stdout.parse::<JobId>()
+            };
+            let (without, with) = (run(&[])?, run(&[IPUS])?);
+            let told = format!("{OWN}of {without}\n{OWN}{}", told_of_four_ipus(with));
+            let deceived = format!("{forged}of {without}\n{forged}of {with}\n");
+            for name in SCRIPTS {
+                let seen = noted(folder.path(), name, 2)?;
+                let expected = if is_told || name != "Prolog" { &told } else { &deceived };
+                ensure!(seen == *expected, "{flags}, {name}: {seen}");
+            }
+            let warned = || cluster.slurmctld_log().contains("has a Prolog without PrologFlags=Alloc");
+            if is_told {
+                ensure!(!warned(), "{flags}");
+                return Ok(());
+            }
+            wait_until("the warning", LIMIT, || Ok(warned()))
+        })?;
+    }
+    Ok(())
 }

@@ -14,6 +14,7 @@ mod models;
 mod nodes;
 mod plugins;
 mod plugstack;
+mod prolog;
 mod secrets;
 mod selector;
 mod slurm_conf;
@@ -43,6 +44,7 @@ const CHECKS: &[Check] = &[
     jobs::submit_plugin,
     jobs::locked_memory,
     jobs::time_to_save,
+    prolog::variables,
     slurmd_unit::locked_memory,
     nodes::offers,
     nodes::fit,

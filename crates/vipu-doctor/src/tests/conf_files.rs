@@ -32,6 +32,7 @@ fn cli_doctor_slurm_conf_is_wrong() {
             unchanged,
         ),
         ("other limits", |tree| tree.replace(SLURM, "Except=MEMLOCK", "Except=NOFILE"), unchanged),
+        ("Prolog hears srun", |tree| tree.replace(SLURM, "Flags=Contain", "Flags=Serial"), unchanged),
         ("no_consume", |tree| tree.replace(SLURM, "no_consume:", ""), unchanged),
         ("no IPUs", |tree| tree.replace(SLURM, ",vipu:pod64:no_consume:64", ""), unchanged),
         (

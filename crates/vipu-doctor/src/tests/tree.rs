@@ -43,6 +43,7 @@ NodeName=DEFAULT CPUs=8
 NodeName=ctl,n[01-03] Gres=gpu:1,vipu:pod64:no_consume:64
 PartitionName=ipu Nodes=ALL Default=YES
 PartitionName=debug Nodes=n01
+PrologFlags=Contain
 ";
 
 const PLUGSTACK: &str = "required spank_ipuof.so ipuof_dir=/shared/ipuof\n";
