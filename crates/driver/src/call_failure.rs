@@ -4,6 +4,7 @@
 //! |---|---|---|---|---|
 //! | `NotSent` | no connection, no credentials | no | asks again after a pause | if the controller answers others |
 //! | `Unclear` | connection broken, no answer in time, an answer without meaning | maybe, or later | looks for the partition first, then asks again | if the controller answers others |
+//! | `Failed` | an error of the controller's own (INTERNAL, ABORTED and the like) | maybe, but not later | as after `Unclear` | if the controller answers others |
 //! | `NoRoom` | no free IPUs | no | tells the ledger, which may give the create up; has a survey made; asks again | never |
 //! | `Exists` | the name is taken | no | takes the partition if it is ours; else waits until the name is free, or fails | if the controller answers others |
 //! | `Stranger` | unknown user, wrong key | no | has a survey made, which holds back other jobs; asks again | never |
@@ -49,6 +50,8 @@ pub enum Failure {
     NotSent,
     /// No answer, or one without meaning. The call may have taken effect, or may still take effect.
     Unclear,
+    /// The controller answered with an error of its own. The call is over, and may have taken effect.
+    Failed,
 }
 
 /// Whether a failed try counts. A partition that fails more often than MaxRetries is given up.
@@ -68,18 +71,20 @@ impl Failure {
     pub(crate) fn counts(self) -> Counts {
         match self {
             Self::NoRoom | Self::Stranger => Counts::Never,
-            Self::Refused | Self::Exists | Self::NotSent | Self::Unclear => Counts::IfOthersAreAnswered,
+            Self::Refused | Self::Exists | Self::NotSent | Self::Unclear | Self::Failed => {
+                Counts::IfOthersAreAnswered
+            }
         }
     }
 
-    /// Whether the call may have taken effect, or may still take effect.
+    /// Whether the call may still take effect.
     pub(crate) fn may_take_effect(self) -> bool {
         self == Self::Unclear
     }
 
     /// Whether the controller gave no usable answer.
     pub fn is_silence(self) -> bool {
-        matches!(self, Self::NotSent | Self::Unclear)
+        matches!(self, Self::NotSent | Self::Unclear | Self::Failed)
     }
 }
 
@@ -91,7 +96,8 @@ impl From<ErrorClass> for Failure {
             ErrorClass::NoRoom => Self::NoRoom,
             ErrorClass::AlreadyExists => Self::Exists,
             ErrorClass::NotSent => Self::NotSent,
-            // Unreachable, Timeout, NotReady, Aborted, and any new class.
+            ErrorClass::NotReady | ErrorClass::Aborted | ErrorClass::Internal => Self::Failed,
+            // Unreachable, Timeout, and any new class.
             _ => Self::Unclear,
         }
     }

@@ -119,7 +119,6 @@ pub(crate) async fn create<W: Environment>(
         start,
         reset: matches!(start, Start::Reuse { reset: true, .. }),
         may_exist: tracked.owner.get() == PartitionOwner::Ours,
-        is_unanswered: tracked.unanswered.get() > 0,
         trouble: Cow::Borrowed(""),
         progress: &progress,
     };
@@ -167,6 +166,15 @@ pub(crate) async fn create<W: Environment>(
     }
 }
 
+/// The part of a recorded intent that can change.
+#[derive(Clone, PartialEq, Eq)]
+struct Intent {
+    /// The directory of the files.
+    directory: Option<Arc<Path>>,
+    /// The number of create calls without an answer.
+    unanswered: u32,
+}
+
 /// One create under way.
 struct Create<'a, W: Environment> {
     shared: &'a Rc<SharedState<W>>,
@@ -182,16 +190,14 @@ struct Create<'a, W: Environment> {
     has_begun: bool,
     /// The place in the order of first create calls.
     place: Option<PlaceInQueue>,
-    /// The directory of the files in the recorded intent, once the intent is on record.
-    intent: Option<Option<Arc<Path>>>,
+    /// The recorded intent, once it is on record.
+    intent: Option<Intent>,
     /// The way to the partition, as far as is known by now.
     start: Start,
     /// The partition is to be reset first.
     reset: bool,
     /// The controller may have the partition, so the create looks for it before it asks.
     may_exist: bool,
-    /// The last create call was not answered, and its effect was not seen.
-    is_unanswered: bool,
     /// The text for the case that time runs out.
     trouble: Cow<'static, str>,
     /// The progress texts for users.
@@ -298,7 +304,7 @@ impl<W: Environment> Create<'_, W> {
         let state = self.status().await?;
         // A controller may show a partition that it never had as removed.
         if !matches!(state, PartitionState::Absent | PartitionState::Removed) {
-            self.effect_seen();
+            self.tracked.calls.seen();
         }
         match state {
             PartitionState::Pending | PartitionState::Active | PartitionState::Resetting => return Ok(true),

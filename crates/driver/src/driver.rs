@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use ledger::{Claim, DriverAction, Event};
+use ledger::{Claim, DriverAction, Event, Seconds};
 use tokio::task::{LocalSet, spawn_local};
 use tokio_util::sync::CancellationToken;
 use vipu_types::PartitionId;
@@ -14,7 +14,7 @@ use crate::restart_on_panic::restarted_on_panic;
 use crate::shared_state::SharedState;
 use crate::tracked::PartitionOwner;
 use crate::{
-    Entry, Environment, Journal, JournalError, LiveRecord, Orders, create, create_progress, make_idle,
+    Entry, Environment, Journal, JournalError, LiveRecord, Orders, Stage, create, create_progress, make_idle,
     refresh, remove, run_records, unclaimed,
 };
 
@@ -22,14 +22,23 @@ use crate::{
 const REMOVALS: &str = "idle partitions are being removed for it";
 
 /// The executor of orders: see [`Driver::run`].
-pub struct Driver<W: Environment>(Rc<SharedState<W>>);
+pub struct Driver<W: Environment> {
+    shared: Rc<SharedState<W>>,
+    /// Partitions that an earlier driver has removed, and the end of the time for which their ids are not used.
+    withheld: Vec<(Claim, Seconds)>,
+}
 
 impl<W: Environment> Driver<W> {
     /// A driver that knows the partitions `live` from the journal of an earlier driver.
     ///
-    /// It does not act on them before the ledger gives an order.
+    /// It does not act on those that may exist before the ledger gives an order.
     pub fn new(environment: W, live: Vec<LiveRecord>) -> Self {
-        Self(Rc::new(SharedState::new(environment, live)))
+        let withheld = live.iter().filter_map(|record| match record.stage {
+            Stage::Withheld(until) => Some((record.claim.clone(), until)),
+            _ => None,
+        });
+        let withheld = withheld.collect();
+        Self { shared: Rc::new(SharedState::new(environment, live)), withheld }
     }
 
     /// Carries out orders until every [`crate::Handle`] is dropped. Work under way at that time, or when this
@@ -44,19 +53,23 @@ impl<W: Environment> Driver<W> {
     pub async fn run(self, mut orders: Orders<W::Controller>) -> Result<(), JournalError> {
         let tasks = LocalSet::new();
         let work = async {
+            for (claim, until) in &self.withheld {
+                let (shared, tracked) = (Rc::clone(&self.shared), self.shared.tracked(&claim.partition));
+                spawn_local(remove::watch_on(shared, tracked, claim.clone(), *until));
+            }
             while let Some(order) = orders.0.recv().await {
                 self.take(order);
             }
         };
         tokio::select! {
             biased;
-            by_another = self.0.environment.journal().superseded() => Err(by_another),
+            by_another = self.shared.environment.journal().superseded() => Err(by_another),
             () = tasks.run_until(work) => Ok(()),
         }
     }
 
     fn take(&self, order: Order<W::Controller>) {
-        let shared = &self.0;
+        let shared = &self.shared;
         match order {
             Order::Do(action) => self.carry_out(action),
             Order::Pods(setups) => shared.configure(setups),
@@ -70,7 +83,7 @@ impl<W: Environment> Driver<W> {
     }
 
     fn carry_out(&self, action: DriverAction) {
-        let shared = &self.0;
+        let shared = &self.shared;
         match action {
             DriverAction::Create(claim) => self.create(claim, vec![], Start::Anew),
             DriverAction::CreateAfter(claim, before) => self.create(claim, before, Start::Anew),
@@ -121,7 +134,7 @@ impl<W: Environment> Driver<W> {
     }
 
     fn create(&self, claim: Claim, before: Vec<PartitionId>, start: Start) {
-        let shared = Rc::clone(&self.0);
+        let shared = Rc::clone(&self.shared);
         let tracked = shared.tracked(&claim.partition);
         let cancel = CancellationToken::new();
         tracked.cancel.replace(cancel.clone());
@@ -177,7 +190,7 @@ impl<W: Environment> Driver<W> {
     }
 
     fn make_idle(&self, claim: Claim, reset: bool) {
-        let shared = Rc::clone(&self.0);
+        let shared = Rc::clone(&self.shared);
         let tracked = shared.tracked(&claim.partition);
         spawn_local(async move {
             let partition = claim.partition.clone();
@@ -193,7 +206,7 @@ impl<W: Environment> Driver<W> {
     }
 
     fn remove(&self, claim: Claim) {
-        let shared = Rc::clone(&self.0);
+        let shared = Rc::clone(&self.shared);
         let tracked = shared.tracked(&claim.partition);
         let gone = CancellationToken::new();
         tracked.gone.replace(gone.clone());

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::path::Path;
 
-use ledger::{Claim, Event, HostAction, Millis};
+use ledger::{Claim, Event, HostAction, Millis, Seconds};
 use vipu_types::JobRun;
 
 use crate::{Controller, Journal};
@@ -25,6 +25,9 @@ pub trait Environment: 'static {
 
     /// The ledger's clock.
     fn now(&self) -> Millis;
+
+    /// The clock of times that outlive slurmctld.
+    fn unix_time(&self) -> Seconds;
 
     /// Tells the users who wait for this run how its create goes. Must not wait.
     fn tell(&self, _run: JobRun, _line: String) {}

@@ -31,6 +31,7 @@ mod call_failure;
 mod client;
 mod controller;
 mod create;
+mod create_calls;
 mod create_deadline;
 mod create_progress;
 mod directory_identity;

@@ -7,6 +7,7 @@ use ledger::{Claim, Stale};
 use tokio::time::sleep;
 
 use crate::pauses::Backoff;
+use crate::settle;
 use crate::shared_state::SharedState;
 use crate::tracked::Tracked;
 use crate::{Controller, Environment, Files};
@@ -28,11 +29,14 @@ pub(crate) async fn refresh<W: Environment>(
     };
     if insist(&shared, &tracked, &claim, number).await {
         let (run, partition) = (claim.run, &claim.partition);
-        let why = match why {
+        let words = match why {
             Stale::Moved => "it was moved to other IPUs",
             Stale::MayBeLost => "an earlier slurmctld ended before they were durable",
         };
-        tracing::info!("{run}: the IPUoF files of partition {partition} are written anew: {why}");
+        tracing::info!("{run}: the IPUoF files of partition {partition} are written anew: {words}");
+        if why == Stale::MayBeLost {
+            settle::on_record(&shared, &tracked, &claim, number).await;
+        }
     }
 }
 
@@ -74,6 +78,7 @@ async fn rewritten<W: Environment>(
     };
     let partition = pod.on_controller(tracked, &claim.partition);
     let config = pod.controller.ipuof_config(partition).await.map_err(|error| error.message)?;
+    tracked.calls.seen();
     // Another slurmctld may have given the partition to another job. Then the files are none of ours.
     shared.in_charge(claim).await;
     let _alone = tracked.files.lock().await;

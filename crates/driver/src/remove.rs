@@ -5,9 +5,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ledger::Claim;
+use ledger::{Claim, Seconds};
 use tokio::task::spawn_local;
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use vipu_types::PartitionId;
 
 use crate::pauses::{Backoff, poll_pause};
@@ -30,8 +30,7 @@ const STILL_ACTIVE: Duration = Duration::from_secs(2);
 
 /// The time for which a partition that is gone stays on record, if one of its calls was never answered. A
 /// controller that hung may carry out old calls. A partition made within this time is removed. One made later
-/// is reported as unknown. While the entry exists, no later slurmctld reuses the id and removes a wrong
-/// partition.
+/// is reported as unknown. While the entry exists, no slurmctld reuses the id and removes a wrong partition.
 const LATE_CALL: Duration = Duration::from_secs(600);
 
 /// Removes the partition of `claim` and its files when its turn comes. Returns when both are gone. A
@@ -50,11 +49,17 @@ pub(crate) async fn remove<W: Environment>(shared: Rc<SharedState<W>>, tracked: 
             return;
         }
     }
+    let mut was_there = true;
     if !tracked.stays.get() {
-        shared.note(Entry::Remove { claim: claim.clone() }, claim).await;
+        let unanswered = Some(tracked.calls.number_unanswered());
+        shared.note(Entry::Remove { claim: claim.clone(), unanswered }, claim).await;
         let pod = insist(claim, async || {
             let pod = shared.pod(&tracked.at_home(claim))?;
-            removed(&pod, tracked, partition).await.map(|()| pod)
+            was_there = tracked.calls.was_made() || is_there(&pod, tracked, partition).await?;
+            if was_there {
+                removed(&pod, tracked, partition).await?;
+            }
+            Ok(pod)
         })
         .await;
         if tracked.directory.borrow().is_none() {
@@ -64,7 +69,7 @@ pub(crate) async fn remove<W: Environment>(shared: Rc<SharedState<W>>, tracked: 
     // No task waits for a directory that is away. Only the journal entry stays until the files are deleted.
     let _ = timeout(SLOW, delete_files(shared, tracked, claim, None)).await;
     failpoints::hold!("cleared");
-    if tracked.may_come_late() || !tracked.fileless.get() {
+    if tracked.calls.may_come_late() || !tracked.fileless.get() {
         tracked.owner.set(PartitionOwner::Late(run));
     } else {
         if !tracked.unanswered_change.get() {
@@ -72,32 +77,86 @@ pub(crate) async fn remove<W: Environment>(shared: Rc<SharedState<W>>, tracked: 
         }
         tracked.owner.set(PartitionOwner::Unknown);
     }
-    let what = if tracked.stays.get() { "is given back" } else { "removed" };
-    tracing::info!("{run}: partition {partition} {what} in {:.3} s", began.elapsed().as_secs_f64());
+    let seconds = began.elapsed().as_secs_f64();
+    match was_there {
+        _ if tracked.stays.get() => {
+            tracing::info!("{run}: partition {partition} is given back in {seconds:.3} s")
+        }
+        true => tracing::info!("{run}: partition {partition} removed in {seconds:.3} s"),
+        false => tracing::info!("{run}: the controller has no partition {partition}"),
+    }
+}
+
+/// Whether the controller has a partition that it is not known to have made.
+async fn is_there<C: Controller>(
+    pod: &PodInUse<C>,
+    tracked: &Tracked,
+    partition: &PartitionId,
+) -> Result<bool, String> {
+    match pod.status(partition).await.map_err(|error| error.message)? {
+        PartitionState::Absent => return Ok(false),
+        // A controller may show a partition that it never had as removed.
+        PartitionState::Removed => {}
+        _ => tracked.calls.seen(),
+    }
+    Ok(true)
 }
 
 /// Handles the remains of a partition that is gone: files in a directory that was away, and calls that may
 /// still take effect.
 pub(crate) async fn watch<W: Environment>(shared: &Rc<SharedState<W>>, tracked: Rc<Tracked>, claim: &Claim) {
-    let gone = Instant::now();
+    let until = Seconds(shared.environment.unix_time().0.saturating_add_unsigned(LATE_CALL.as_secs()));
     if matches!(tracked.owner.get(), PartitionOwner::Late(_)) || tracked.unanswered_change.get() {
         files_gone(shared, &tracked, claim).await;
-        if tracked.may_come_late() || tracked.unanswered_change.get() {
-            sleep_until(gone + LATE_CALL).await;
-            while shared.is_seen_to(&claim.partition) {
-                sleep(RETRY_CAP).await;
+        if tracked.calls.may_come_late() || tracked.unanswered_change.get() {
+            // The next slurmctld need not remove the partition again, and knows how much of the time is left.
+            if !tracked.stays.get() {
+                let unanswered = tracked.calls.number_unanswered();
+                shared.note(Entry::Withheld { claim: claim.clone(), unanswered, until }, claim).await;
             }
+            wait_for_late_calls(shared, claim, until).await;
         }
-        let _turn = tracked.turn.lock().await;
-        if tracked.owner.get() == PartitionOwner::Ours {
-            // A partition of a pool has another run by now.
+        if !forget(shared, &tracked, claim).await {
             return;
         }
-        tracked.unanswered_change.set(false);
-        shared.note(Entry::Gone(claim.partition.clone()), claim).await;
-        tracked.owner.set(PartitionOwner::Unknown);
     }
     shared.close(&claim.partition, tracked);
+}
+
+/// Ends the entry of a partition that an earlier slurmctld has removed, when its calls cannot take effect any more.
+pub(crate) async fn watch_on<W: Environment>(
+    shared: Rc<SharedState<W>>,
+    tracked: Rc<Tracked>,
+    claim: Claim,
+    until: Seconds,
+) {
+    wait_for_late_calls(&shared, &claim, until).await;
+    if forget(&shared, &tracked, &claim).await {
+        shared.close(&claim.partition, tracked);
+    }
+}
+
+async fn wait_for_late_calls<W: Environment>(shared: &SharedState<W>, claim: &Claim, until: Seconds) {
+    let left = until.0.saturating_sub(shared.environment.unix_time().0);
+    // The clock may have been set back.
+    sleep(Duration::from_secs(left.try_into().unwrap_or_default()).min(LATE_CALL)).await;
+    while shared.is_seen_to(&claim.partition) {
+        sleep(RETRY_CAP).await;
+    }
+}
+
+/// Ends the entry of a partition that is gone. False if a run has the partition.
+async fn forget<W: Environment>(shared: &SharedState<W>, tracked: &Tracked, claim: &Claim) -> bool {
+    let _turn = tracked.turn.lock().await;
+    if tracked.owner.get() == PartitionOwner::Ours {
+        // A partition of a pool has another run by now.
+        return false;
+    }
+    tracked.unanswered_change.set(false);
+    tracked.calls.forget();
+    shared.note(Entry::Gone(claim.partition.clone()), claim).await;
+    tracked.owner.set(PartitionOwner::Unknown);
+    true
 }
 
 /// Repeats `attempt` until it succeeds. Logs failures ever more rarely.

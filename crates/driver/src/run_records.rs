@@ -20,7 +20,8 @@ pub(crate) async fn bind<W: Environment>(shared: Rc<SharedState<W>>, tracked: Rc
     }
     tracked.begin_next_use();
     let ipuof_dir = tracked.directory.borrow().as_deref().map(Path::to_path_buf);
-    shared.note(Entry::Create { claim: claim.clone(), ipuof_dir, stays: tracked.stays.get() }, &claim).await;
+    let (stays, unanswered) = (tracked.stays.get(), tracked.calls.number_unanswered());
+    shared.note(Entry::Create { claim: claim.clone(), ipuof_dir, stays, unanswered }, &claim).await;
     settle(&shared, &tracked, &claim);
 }
 

@@ -18,15 +18,24 @@ pub(crate) fn settle<W: Environment>(shared: &Rc<SharedState<W>>, tracked: &Rc<T
     let (shared, tracked, claim) = (Rc::clone(shared), Rc::clone(tracked), claim.clone());
     let number = tracked.present_use.get();
     spawn_local(async move {
-        if !flushed(&shared, &tracked, &claim, number).await {
-            return;
-        }
-        // A later slurmctld does not watch for late effects on a partition with this entry. An unanswered
-        // call needs that watch.
-        if tracked.is_used_for(number) && tracked.unanswered.get() == 0 {
-            shared.note(Entry::Created(claim.partition.clone()), &claim).await;
+        if flushed(&shared, &tracked, &claim, number).await {
+            on_record(&shared, &tracked, &claim, number).await;
         }
     });
+}
+
+/// Records that the partition is up and its files are durable.
+pub(crate) async fn on_record<W: Environment>(
+    shared: &SharedState<W>,
+    tracked: &Tracked,
+    claim: &Claim,
+    number: u32,
+) {
+    // A later slurmctld does not watch for late effects on a partition with this entry. An unanswered call needs
+    // that watch.
+    if tracked.is_used_for(number) && !tracked.calls.may_come_late() {
+        shared.note(Entry::Created(claim.partition.clone()), claim).await;
+    }
 }
 
 /// Makes the files durable. Files that a disk has lost are written anew. Returns false if the partition is

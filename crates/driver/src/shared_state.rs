@@ -7,15 +7,12 @@ use std::rc::Rc;
 use ledger::Claim;
 use vipu_types::{PartitionId, PodId};
 
+use crate::create_calls::CreateCalls;
 use crate::pod_in_use::{ObservedController, PodInUse};
 use crate::resource_probes::ResourceProbes;
 use crate::survey::Surveyor;
 use crate::tracked::{PartitionOwner, Tracked};
 use crate::{Environment, LiveRecord, PodSetup, Stage};
-
-/// The count of unanswered create calls after an earlier slurmctld, which kept no count. It is high, so that
-/// a few observed effects do not bring it to zero.
-const NOBODY_COUNTED: u32 = 1 << 30;
 
 pub(crate) struct SharedState<W: Environment> {
     pub environment: W,
@@ -36,16 +33,17 @@ impl<W: Environment> SharedState<W> {
     /// The state of a driver that knows the partitions of an earlier driver.
     pub fn new(environment: W, live: Vec<LiveRecord>) -> Self {
         let tracked_partitions = live.into_iter().map(|record| {
-            let before = Some(record.claim.clone());
-            let tracked = Tracked { before, ..Tracked::new(PartitionOwner::Ours) };
+            let (before, calls) = (Some(record.claim.clone()), CreateCalls::of(&record));
+            let owner = match record.may_exist() {
+                true => PartitionOwner::Ours,
+                false => PartitionOwner::Late(record.claim.run),
+            };
+            let tracked = Tracked { before, calls, ..Tracked::new(owner) };
             tracked.home.replace(Some(record.claim.pod()));
             tracked.stays.set(record.stays);
-            tracked.directory.replace(record.ipuof_dir.map(Into::into));
-            // No create call is sent for a partition of a pool.
-            if matches!(record.stage, Stage::Creating | Stage::GivenUp) && !record.stays {
-                tracked.unanswered.set(NOBODY_COUNTED);
-            }
-            tracked.unanswered_change.set(matches!(record.stage, Stage::Removing | Stage::GivenUp));
+            tracked.directory.replace(record.ipuof_dir.clone().map(Into::into));
+            tracked.fileless.set(!record.may_exist());
+            tracked.unanswered_change.set(!matches!(record.stage, Stage::Creating | Stage::Created));
             (record.claim.partition, Rc::new(tracked))
         });
         Self {

@@ -75,6 +75,7 @@ async fn surveys<W: Environment>(
         let mut answer = pod.survey(|partition| shared.known(partition).is_some()).await;
         let answers = match &mut answer {
             Ok(listing) => {
+                note_what_is_shown(&shared, &id, listing);
                 say_what_is_wrong(&shared, &pod, listing).await
                     && add_what_is_not_shown(&shared, &id, &pod, listing).await
             }
@@ -156,6 +157,17 @@ fn keep_pool<W: Environment>(
             shared.survey(&id);
         }
     })));
+}
+
+/// Notes the partitions of ours that the controller has.
+fn note_what_is_shown<W: Environment>(shared: &SharedState<W>, id: &PodId, listing: &Listing) {
+    for seen in listing.partitions.iter().filter(|seen| !seen.leaving) {
+        let known = shared.known(&seen.partition);
+        let ours = known.filter(|known| known.owner.get() == PartitionOwner::Ours);
+        if let Some(ours) = ours.filter(|ours| ours.home.borrow().as_ref() == Some(id)) {
+            ours.calls.listed();
+        }
+    }
 }
 
 /// Asks for the fault of each unusable partition of ours, because a listing does not give it. Returns false

@@ -9,6 +9,8 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use vipu_types::{JobRun, PodId};
 
+use crate::create_calls::CreateCalls;
+
 /// The owner of a partition of this name on the controller, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PartitionOwner {
@@ -39,9 +41,8 @@ pub(crate) struct Tracked {
     pub before: Option<Claim>,
     /// The owner of the partition.
     pub owner: Cell<PartitionOwner>,
-    /// The number of create calls without an answer and without a visible effect. Each may still take effect,
-    /// however late.
-    pub unanswered: Cell<u32>,
+    /// The create calls for it.
+    pub calls: CreateCalls,
     /// A remove or reset call was never answered. It may still take effect, however late.
     pub unanswered_change: Cell<bool>,
     /// The partition is of a pool, or shared by all jobs. It is never made for a run, and never removed.
@@ -66,7 +67,7 @@ impl Tracked {
             present_use: Cell::new(0),
             before: None,
             owner: Cell::new(owner),
-            unanswered: Cell::new(0),
+            calls: CreateCalls::default(),
             unanswered_change: Cell::new(false),
             stays: Cell::new(false),
             recorded: Cell::new(owner != PartitionOwner::Unknown),
@@ -95,17 +96,12 @@ impl Tracked {
         }
     }
 
-    /// Whether an unanswered call may still make the partition.
-    pub fn may_come_late(&self) -> bool {
-        self.unanswered.get() > 0
-    }
-
     /// Whether the partition can be given to another job: all calls for it were answered, and none was sent by
     /// an earlier slurmctld.
     pub fn is_reusable(&self) -> bool {
         self.owner.get() == PartitionOwner::Ours
             && (self.before.is_none() || self.stays.get())
-            && self.unanswered.get() == 0
+            && !self.calls.may_come_late()
             && !self.unanswered_change.get()
     }
 

@@ -109,7 +109,7 @@ async fn settled<W: Environment>(
     // Another cluster may have a partition of this name on another controller.
     let is_home = tracked.home.borrow().as_ref() == Some(id);
     match tracked.owner.get() {
-        PartitionOwner::Late(run) if is_home => {
+        PartitionOwner::Late(run) if is_home && tracked.calls.may_come_late() => {
             in_charge(shared).await?;
             removed(pod, tracked, partition).await?;
             gone();

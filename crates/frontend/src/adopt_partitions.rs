@@ -16,7 +16,7 @@ const FOR_PROCESSES: i64 = 600;
 /// Takes over the partitions of the journal, after Slurm's jobs were taken over. A partition without a run is
 /// removed.
 pub fn take_over(frontend: &Frontend, records: impl IntoIterator<Item = RecordedPartition>) {
-    for record in records {
+    for record in records.into_iter().filter(|record| record.stage != RecordedStage::Withheld) {
         let claim = frontend.jobs_before.complete(&record.claim);
         let holder = frontend.ledger().holder(&claim.partition).cloned();
         let has_it = holder.as_ref().is_some_and(|holder| holder.run == claim.run);
@@ -88,7 +88,7 @@ fn say_why_it_goes(jobs_before: &JobsBefore, record: &RecordedPartition) {
     let goes = if *stays { "giving it back" } else { "removing it" };
     let why = match stage {
         RecordedStage::Removing => "slurmctld ended while it was being removed",
-        RecordedStage::GivenUp => "its create was given up and never answered, so it may still be made",
+        RecordedStage::GivenUp => "its create was given up without a clear answer, so it may still be made",
         _ if !run.has_begun() => "no job waits for it any more",
         _ if jobs_before.has_waiting(run.job) => "Slurm's saved state has the job in line",
         _ => {

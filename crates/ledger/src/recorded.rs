@@ -26,6 +26,8 @@ pub enum RecordedStage {
     Kept(Seconds),
     /// The partition was being removed.
     Removing,
-    /// Its create was given up and never answered.
+    /// It was being removed, and a create call for it may not have been answered.
     GivenUp,
+    /// It was gone. Its id is not used for a while, because calls may still take effect.
+    Withheld,
 }

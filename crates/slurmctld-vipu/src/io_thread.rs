@@ -7,14 +7,14 @@ use std::sync::{Arc, Weak};
 use driver::{
     Driver, Environment, FileJournal, IpuofFiles, Journal, JournalError, LiveRecord, NoJournal, Orders,
 };
-use ledger::{Event, Millis};
+use ledger::{Event, Millis, Seconds};
 use slurm_host::{boundary, threads};
 use tracing::{error, warn};
 use vipu_types::{JobRun, ModelName};
 
 use crate::admin::{self, DrainsFile};
 use crate::counters::CountedJournal;
-use crate::plugin::Plugin;
+use crate::plugin::{Plugin, unix_time};
 use crate::reporting_controller::ReportingController;
 use crate::start_line::{self, Surroundings};
 
@@ -71,7 +71,8 @@ async fn run(
                 serve_administrators(&plugin, path);
             }
             let journal = CountedJournal::new(journal, counters);
-            tokio::spawn(start_line::write(plugin.clone(), around, Some((path.clone(), live.len()))));
+            let left = live.iter().filter(|record| record.may_exist()).count();
+            tokio::spawn(start_line::write(plugin.clone(), around, Some((path.clone(), left))));
             let files = files(&live);
             Driver::new(InSlurmctld { plugin: plugin.clone(), journal, files }, live).run(orders).await
         }
@@ -133,6 +134,10 @@ impl<J: Journal> Environment for InSlurmctld<J> {
 
     fn now(&self) -> Millis {
         self.plugin.upgrade().map_or(Millis(0), |plugin| plugin.frontend.now())
+    }
+
+    fn unix_time(&self) -> Seconds {
+        Seconds(unix_time())
     }
 
     fn tell(&self, run: JobRun, line: String) {

@@ -116,7 +116,7 @@ fn claim_of(plugin: &Weak<Plugin>) -> Arc<ClaimOf> {
 }
 
 /// The time in seconds since the Unix epoch.
-fn unix_time() -> i64 {
+pub(crate) fn unix_time() -> i64 {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX)
 }

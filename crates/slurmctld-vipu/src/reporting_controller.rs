@@ -100,6 +100,7 @@ fn cause(failure: Failure) -> &'static str {
         Failure::Exists => "name_taken",
         Failure::NotSent => "not_sent",
         Failure::Unclear => "no_answer",
+        Failure::Failed => "error",
     }
 }
 

@@ -76,6 +76,8 @@ pub enum ErrorClass {
     NotReady,
     /// Another call was in the way (ABORTED).
     Aborted,
+    /// The controller failed (INTERNAL, DATA_LOSS, UNIMPLEMENTED).
+    Internal,
     /// Anything else.
     Other,
 }
@@ -93,6 +95,7 @@ impl ErrorClass {
             Code::Unauthenticated => Self::Stranger,
             Code::FailedPrecondition => Self::NotReady,
             Code::Aborted => Self::Aborted,
+            Code::Internal | Code::DataLoss | Code::Unimplemented => Self::Internal,
             _ => Self::Other,
         }
     }

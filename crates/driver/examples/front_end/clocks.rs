@@ -4,12 +4,11 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use ledger::{Millis, Seconds};
 
-use crate::Result;
-
 pub fn since(start: Instant) -> Millis {
     Millis(u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX))
 }
 
-pub fn unix_time() -> Result<Seconds> {
-    Ok(Seconds(i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs())?))
+pub fn unix_time() -> Seconds {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Seconds(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
 }

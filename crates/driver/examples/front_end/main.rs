@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use driver::{Driver, Environment, FileJournal, IpuofFiles, ModelSettings, PodSetup, channel};
-use ledger::{Event, IdleRules, KnownJobs, Ledger, Millis, ModelFacts, Placement, WholeTimes};
+use ledger::{Event, IdleRules, KnownJobs, Ledger, Millis, ModelFacts, Placement, Seconds, WholeTimes};
 use mock_vipu::{Hardware, MockServer, Options, Settings};
 use tokio::sync::mpsc::unbounded_channel;
 use vipu_client::{Client, Endpoint};
@@ -65,6 +65,10 @@ impl Environment for Site {
         since(self.clock)
     }
 
+    fn unix_time(&self) -> Seconds {
+        unix_time()
+    }
+
     fn tell(&self, run: JobRun, line: String) {
         println!("{run}: {line}");
     }
@@ -94,7 +98,7 @@ async fn run_jobs(mock: &MockServer, directory: &Path, ipus: &[u64]) -> Result<(
     let front_end = FrontEnd {
         waiting: waiting.collect::<Result<_>>()?,
         running: KnownJobs {
-            now: unix_time()?,
+            now: unix_time(),
             ends: HashMap::new(),
             expected: HashMap::new(),
             patience: LIMIT,

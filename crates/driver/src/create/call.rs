@@ -33,9 +33,9 @@ impl<W: Environment> Create<'_, W> {
         // The owner is Ours until the answer is known. If this program fails meanwhile, the partition has to
         // be removed.
         let before = self.tracked.owner.replace(PartitionOwner::Ours);
+        self.tracked.calls.sent();
         let Err(error) = self.pod.controller.create(&request).await else {
-            // An effect seen from now on is that of this call, not of an earlier one.
-            self.is_unanswered = false;
+            self.tracked.calls.accepted();
             self.consent();
             failpoints::hold!("create_acknowledged");
             self.look_first();
@@ -45,7 +45,7 @@ impl<W: Environment> Create<'_, W> {
         match error.failure {
             Failure::Refused => return Err(self.refused(error.message)),
             Failure::Exists if self.tracked.owner.get() == PartitionOwner::Ours => {
-                self.effect_seen();
+                self.tracked.calls.seen();
                 self.look_first();
                 return Ok(());
             }
@@ -59,10 +59,10 @@ impl<W: Environment> Create<'_, W> {
                 self.shared.environment.report(Event::NoRoom(self.claim.partition.clone()));
                 self.shared.survey(&self.claim.pod());
             }
+            Failure::Failed => self.look_first(),
             Failure::Unclear => {
                 self.look_first();
-                self.is_unanswered = true;
-                self.tracked.unanswered.update(|calls| calls + 1);
+                self.tracked.calls.not_answered();
             }
         }
         Err(error.into())
@@ -92,13 +92,6 @@ impl<W: Environment> Create<'_, W> {
     fn consent(&self) {
         if self.pod.observed.refusals.success() {
             tracing::info!("controller {} makes partitions again", self.pod.controller.name());
-        }
-    }
-
-    /// Notes that the partition exists. This is the effect of the last create call, if it was not answered.
-    pub(super) fn effect_seen(&mut self) {
-        if std::mem::take(&mut self.is_unanswered) {
-            self.tracked.unanswered.update(|calls| calls.saturating_sub(1));
         }
     }
 

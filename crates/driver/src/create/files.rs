@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ledger::Event;
 use tokio::task::spawn_local;
 
-use super::{Create, Setback};
+use super::{Create, Intent, Setback};
 use crate::call_failure::Counts;
 use crate::create_deadline::Stop;
 use crate::resource_probes::FilesTrouble;
@@ -20,7 +20,9 @@ impl<W: Environment> Create<'_, W> {
     /// Records that the partition is about to be made, unless that is on record.
     pub(super) async fn put_on_record(&mut self) -> Result<(), Setback> {
         let directory = self.pod.settings.ipuof_dir.clone();
-        if self.intent.as_ref() == Some(&directory) {
+        let wanted =
+            Intent { directory: directory.clone(), unanswered: self.tracked.calls.number_unanswered() };
+        if self.intent.as_ref() == Some(&wanted) {
             return Ok(());
         }
         self.move_to(directory.as_ref()).await?;
@@ -29,12 +31,13 @@ impl<W: Environment> Create<'_, W> {
             claim: self.claim.clone(),
             ipuof_dir: directory.as_deref().map(Path::to_path_buf),
             stays: self.tracked.stays.get(),
+            unanswered: wanted.unanswered,
         };
         self.tracked.recorded.set(true);
         self.tracked.begin_next_use();
         let recorded = self.deadline.hold(self.shared.record(intent)).await?;
         recorded.map_err(|error| Setback::Trouble(error.to_string().into()))?;
-        let is_first = self.intent.replace(directory).is_none();
+        let is_first = self.intent.replace(wanted).is_none();
         failpoints::hold!("intent");
         if is_first {
             self.shared.environment.report(Event::CreateStarted(self.claim.partition.clone()));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ledger::Claim;
 use vipu_types::PartitionId;
 
 use super::entry::{Entry, LiveRecord, Stage};
@@ -13,22 +14,23 @@ pub(super) struct Book(BTreeMap<PartitionId, LiveRecord>);
 impl Book {
     pub fn apply(&mut self, entry: Entry) {
         match entry {
-            Entry::Create { claim, ipuof_dir, stays } => {
+            Entry::Create { claim, ipuof_dir, stays, unanswered } => {
                 let stage = Stage::Creating;
                 // A later slurmctld looks for the partition as if it were to be made.
                 let before = self.0.get(&claim.partition).filter(|record| record.claim.run == claim.run);
                 let launched = before.and_then(|record| record.launched);
-                let record = LiveRecord { ipuof_dir, stays, stage, claim, kept_until: None, launched };
-                self.0.insert(record.claim.partition.clone(), record);
+                let record =
+                    LiveRecord { ipuof_dir, stays, stage, claim, kept_until: None, launched, unanswered };
+                self.put(record);
             }
             Entry::Created(partition) => {
-                if let Some(record) = self.0.get_mut(&partition) {
+                if let Some(record) = self.0.get_mut(&partition).filter(|record| record.may_exist()) {
                     // A partition that is made late, after its removal was ordered, is not taken back into
                     // use.
-                    record.stage = match record.stage {
-                        Stage::Creating | Stage::Created => Stage::Created,
-                        Stage::GivenUp | Stage::Removing => Stage::Removing,
-                    };
+                    let is_wanted = matches!(record.stage, Stage::Creating | Stage::Created);
+                    record.stage = if is_wanted { Stage::Created } else { Stage::Removing };
+                    // The entry is written only if all create calls were answered.
+                    record.unanswered = 0;
                 }
             }
             Entry::Launched { partition, at } => {
@@ -41,26 +43,24 @@ impl Book {
                     record.kept_until = Some(until);
                 }
             }
-            Entry::Remove { claim } => {
+            Entry::Remove { claim, unanswered } => {
                 let record = self.0.entry(claim.partition.clone());
-                let unknown = LiveRecord {
-                    ipuof_dir: None,
-                    stays: false,
-                    stage: Stage::Removing,
-                    claim,
-                    kept_until: None,
-                    launched: None,
-                };
-                let record = record.or_insert(unknown);
-                record.stage = match record.stage {
-                    Stage::Creating | Stage::GivenUp => Stage::GivenUp,
-                    Stage::Created | Stage::Removing => Stage::Removing,
-                };
+                let record = record.or_insert_with(|| leaving(claim, Stage::Removing));
+                let known = record.unanswered + u32::from(record.has_open_call());
+                record.unanswered = unanswered.unwrap_or(known);
+                record.stage = if record.unanswered == 0 { Stage::Removing } else { Stage::GivenUp };
+            }
+            Entry::Withheld { claim, unanswered, until } => {
+                self.put(LiveRecord { unanswered, ..leaving(claim, Stage::Withheld(until)) });
             }
             Entry::Gone(partition) => {
                 self.0.remove(&partition);
             }
         }
+    }
+
+    fn put(&mut self, record: LiveRecord) {
+        self.0.insert(record.claim.partition.clone(), record);
     }
 
     pub fn live(&self) -> impl Iterator<Item = &LiveRecord> {
@@ -70,19 +70,101 @@ impl Book {
     /// The fewest entries that result in this state.
     pub fn entries(&self) -> impl Iterator<Item = Entry> {
         self.live().flat_map(|record| {
-            let LiveRecord { claim, ipuof_dir, stays, stage, .. } = record;
+            let LiveRecord { claim, ipuof_dir, stays, stage, unanswered, .. } = record;
+            let withheld = match *stage {
+                Stage::Withheld(until) => {
+                    Some(Entry::Withheld { claim: claim.clone(), unanswered: *unanswered, until })
+                }
+                _ => None,
+            };
             // A removal whose create is not on record has no other entry.
             let is_removal_alone = ipuof_dir.is_none() && *stage == Stage::Removing;
-            let create = Entry::Create { claim: claim.clone(), ipuof_dir: ipuof_dir.clone(), stays: *stays };
-            let create = (!is_removal_alone).then_some(create);
+            let create = Entry::Create {
+                claim: claim.clone(),
+                ipuof_dir: ipuof_dir.clone(),
+                stays: *stays,
+                unanswered: *unanswered,
+            };
+            let create = (!is_removal_alone && withheld.is_none()).then_some(create);
             let was_up = matches!(stage, Stage::Created | Stage::Removing);
             let is_leaving = matches!(stage, Stage::Removing | Stage::GivenUp);
             let created = was_up.then(|| Entry::Created(claim.partition.clone()));
             let launched =
                 record.launched.map(|at| Entry::Launched { partition: claim.partition.clone(), at });
             let kept = record.kept().map(|until| Entry::Kept { partition: claim.partition.clone(), until });
-            let remove = is_leaving.then(|| Entry::Remove { claim: claim.clone() });
-            create.into_iter().chain(created).chain(launched).chain(kept).chain(remove)
+            let remove =
+                is_leaving.then(|| Entry::Remove { claim: claim.clone(), unanswered: Some(*unanswered) });
+            create.into_iter().chain(created).chain(launched).chain(kept).chain(remove).chain(withheld)
         })
+    }
+}
+
+/// The record of a partition whose create is not on record.
+fn leaving(claim: Claim, stage: Stage) -> LiveRecord {
+    LiveRecord {
+        claim,
+        ipuof_dir: None,
+        stays: false,
+        stage,
+        kept_until: None,
+        launched: None,
+        unanswered: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use ledger::Seconds;
+
+    use super::super::format;
+    use super::*;
+    use crate::test_claim::{claim, id};
+
+    fn create(job: u32, unanswered: u32) -> Entry {
+        let ipuof_dir = Some(Path::new("/ipuof").to_owned());
+        Entry::Create { claim: claim(job), ipuof_dir, stays: false, unanswered }
+    }
+
+    fn remove(job: u32, unanswered: Option<u32>) -> Entry {
+        Entry::Remove { claim: claim(job), unanswered }
+    }
+
+    /// The stage of each partition after these entries, with the number of its create calls that may come late. The
+    /// text of the journal has both.
+    fn after<const N: usize>(entries: [Entry; N]) -> Vec<(Stage, u32)> {
+        let mut book = Book::default();
+        entries.into_iter().for_each(|entry| book.apply(entry));
+        let read = format::parse(&format::whole(&book).unwrap(), &|_| None).unwrap().book;
+        assert!(book.live().eq(read.live()));
+        let late = |it: &LiveRecord| it.unanswered + u32::from(it.has_open_call());
+        book.live().map(|record| (record.stage, late(record))).collect()
+    }
+
+    #[test]
+    fn the_journal_knows_which_creates_were_answered() {
+        let launched = || Entry::Launched { partition: id(1), at: Seconds(7) };
+        assert_eq!(after([create(1, 0)]), [(Stage::Creating, 1)], "the call may have been under way");
+        assert_eq!(after([create(1, 0), launched()]), [(Stage::Creating, 0)], "it was made");
+        assert_eq!(after([create(1, 2), launched()]), [(Stage::Creating, 2)], "by the third call");
+        assert_eq!(after([create(1, 0), Entry::Created(id(1))]), [(Stage::Created, 0)]);
+        assert_eq!(after([create(1, 0), remove(1, Some(0))]), [(Stage::Removing, 0)], "it was refused");
+        assert_eq!(after([create(1, 0), remove(1, Some(1))]), [(Stage::GivenUp, 1)]);
+        let until = Seconds(900);
+        let withheld = Entry::Withheld { claim: claim(1), unanswered: 1, until };
+        assert_eq!(
+            after([create(1, 0), remove(1, Some(1)), withheld.clone()]),
+            [(Stage::Withheld(until), 1)]
+        );
+        assert_eq!(after([withheld, Entry::Gone(id(1))]), []);
+    }
+
+    #[test]
+    fn entries_of_older_versions_do_not_say_which_creates_were_answered() {
+        let launched = Entry::Launched { partition: id(1), at: Seconds(7) };
+        assert_eq!(after([create(1, 0), remove(1, None)]), [(Stage::GivenUp, 1)]);
+        assert_eq!(after([create(1, 0), launched, remove(1, None)]), [(Stage::Removing, 0)]);
+        assert_eq!(after([remove(1, None)]), [(Stage::Removing, 0)], "its create is lost");
     }
 }

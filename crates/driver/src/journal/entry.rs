@@ -16,6 +16,8 @@ pub enum Entry {
         ipuof_dir: Option<PathBuf>,
         /// Whether the partition is of a pool, and therefore never removed.
         stays: bool,
+        /// The number of create calls so far without an answer and without a visible effect.
+        unanswered: u32,
     },
     /// The partition is active and its files are durable.
     Created(PartitionId),
@@ -37,6 +39,19 @@ pub enum Entry {
     Remove {
         /// The claim of the partition.
         claim: Claim,
+        /// The number of its create calls without an answer and without a visible effect. None in entries of older
+        /// versions.
+        unanswered: Option<u32>,
+    },
+    /// The partition is gone, and so are its files. Calls that were sent for it may still take effect, so its id is not
+    /// used before this time.
+    Withheld {
+        /// The claim of the partition.
+        claim: Claim,
+        /// As in [`Entry::Remove`].
+        unanswered: u32,
+        /// The end of that time.
+        until: Seconds,
     },
     /// The partition is gone, and so are its files.
     Gone(PartitionId),
@@ -57,12 +72,24 @@ pub struct LiveRecord {
     pub kept_until: Option<Seconds>,
     /// The time at which its run's batch script was launched.
     pub launched: Option<Seconds>,
+    /// The number of its create calls that are known to have no answer and no visible effect.
+    pub unanswered: u32,
 }
 
 impl LiveRecord {
+    /// Whether the end of the last create call is unknown. A partition whose run was launched was made.
+    pub(crate) fn has_open_call(&self) -> bool {
+        self.stage == Stage::Creating && !self.stays && self.launched.is_none()
+    }
+
+    /// Whether the partition may exist, or has files. Otherwise the journal only keeps its id from being used.
+    pub fn may_exist(&self) -> bool {
+        !matches!(self.stage, Stage::Withheld(_))
+    }
+
     /// The end of the time for which it is kept, unless a later entry removes it.
     pub fn kept(&self) -> Option<Seconds> {
-        let is_leaving = matches!(self.stage, Stage::Removing | Stage::GivenUp);
+        let is_leaving = !matches!(self.stage, Stage::Creating | Stage::Created);
         self.kept_until.filter(|_| !is_leaving)
     }
 
@@ -72,6 +99,7 @@ impl LiveRecord {
             (_, Some(until)) => RecordedStage::Kept(until),
             (Stage::Removing, None) => RecordedStage::Removing,
             (Stage::GivenUp, None) => RecordedStage::GivenUp,
+            (Stage::Withheld(_), None) => RecordedStage::Withheld,
             (Stage::Creating | Stage::Created, None) => RecordedStage::Wanted,
         };
         let has_durable_files = matches!(self.stage, Stage::Created | Stage::Removing);
@@ -96,4 +124,6 @@ pub enum Stage {
     Removing,
     /// The partition was about to be removed before it was up. A create call may not have been answered.
     GivenUp,
+    /// The partition is gone. Its id is not used before this time.
+    Withheld(Seconds),
 }

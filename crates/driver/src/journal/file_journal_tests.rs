@@ -61,7 +61,11 @@ fn checked(json: &str) -> String {
 }
 
 fn create(job: u32) -> Entry {
-    Entry::Create { claim: claim(job), ipuof_dir: Some("/ipuof".into()), stays: false }
+    Entry::Create { claim: claim(job), ipuof_dir: Some("/ipuof".into()), stays: false, unanswered: 0 }
+}
+
+fn remove(job: u32, unanswered: u32) -> Entry {
+    Entry::Remove { claim: claim(job), unanswered: Some(unanswered) }
 }
 
 /// The text of the entry `create(1)`.
@@ -69,7 +73,15 @@ const CREATE_1: &str = r#"{"create":{"claim":{"partition":"slurm_1","run":{"job"
 
 fn live(job: u32, stage: Stage) -> LiveRecord {
     let ipuof_dir = Some("/ipuof".into());
-    LiveRecord { claim: claim(job), ipuof_dir, stays: false, stage, kept_until: None, launched: None }
+    LiveRecord {
+        claim: claim(job),
+        ipuof_dir,
+        stays: false,
+        stage,
+        kept_until: None,
+        launched: None,
+        unanswered: 0,
+    }
 }
 
 #[tokio::test]
@@ -78,7 +90,7 @@ async fn a_partition_that_is_not_gone_is_live_in_the_next_life() {
     assert_eq!(fixture.open().1, []);
     let made = [create(1), create(2), create(3), create(4), Entry::Created(id(2)), Entry::Created(id(3))];
     // For 5 there is no create on record.
-    let removes = [3, 4, 5].map(|job| Entry::Remove { claim: claim(job) });
+    let removes = [3, 4, 5].map(|job| remove(job, 0));
     fixture.record(made.into_iter().chain(removes).chain([Entry::Gone(id(4))])).await;
     let expected = [
         live(1, Stage::Creating),
@@ -92,15 +104,23 @@ async fn a_partition_that_is_not_gone_is_live_in_the_next_life() {
 #[tokio::test]
 async fn a_partition_without_files_is_known_as_well_as_others() {
     let fixture = Fixture::new();
-    let entries = (1..=4).map(|job| Entry::Create { claim: claim(job), ipuof_dir: None, stays: job == 4 });
+    let entries = (1..=5).map(|job| Entry::Create {
+        claim: claim(job),
+        ipuof_dir: None,
+        stays: job == 5,
+        unanswered: 0,
+    });
     let ups = [2, 3].map(|job| Entry::Created(id(job)));
-    let removes = [3, 4].map(|job| Entry::Remove { claim: claim(job) });
+    let removes = [3, 4].map(|job| remove(job, u32::from(job == 4)));
     fixture.record(entries.chain(ups).chain(removes)).await;
     assert!(!fs::read_to_string(fixture.path()).unwrap().contains("ipuof_dir"));
-    let stages = [Stage::Creating, Stage::Created, Stage::Removing, Stage::GivenUp];
+    let stages = [Stage::Creating, Stage::Created, Stage::Removing, Stage::GivenUp, Stage::Creating];
     let expected: Vec<_> = (1..)
         .zip(stages)
-        .map(|(job, stage)| LiveRecord { ipuof_dir: None, stays: job == 4, ..live(job, stage) })
+        .map(|(job, stage)| {
+            let unanswered = u32::from(stage == Stage::GivenUp);
+            LiveRecord { ipuof_dir: None, stays: job == 5, unanswered, ..live(job, stage) }
+        })
         .collect();
     assert_eq!(fixture.live(), expected);
 }
@@ -112,7 +132,7 @@ async fn user_keep_outlives_a_slurmctld_until_the_partition_is_to_go() {
     // For 2 the `Created` line is lost, 3 has its removal ordered, 4 is made for another run later, and 9 is
     // unknown.
     let entries = [create(1), Entry::Created(id(1)), kept(1, 50), kept(1, 60), create(2), kept(2, 70)];
-    let gone = [create(3), Entry::Created(id(3)), kept(3, 80), Entry::Remove { claim: claim(3) }];
+    let gone = [create(3), Entry::Created(id(3)), kept(3, 80), remove(3, 0)];
     let again = [create(4), kept(4, 90), create(4), kept(9, 90)];
     fixture.record(entries.into_iter().chain(gone).chain(again)).await;
     let expected = [
@@ -132,7 +152,7 @@ async fn user_keep_outlives_a_slurmctld_until_the_partition_is_to_go() {
 async fn a_removal_outlives_a_late_create() {
     let fixture = Fixture::new();
     // The create line of 1 is lost, as on a damaged disk.
-    let entries = [create(2), Entry::Remove { claim: claim(1) }, Entry::Remove { claim: claim(2) }];
+    let entries = [create(2), remove(1, 0), remove(2, 1)];
     fixture.record(entries.into_iter().chain([1, 2].map(|job| Entry::Created(id(job))))).await;
     let found = fixture.live().into_iter().map(|record| (record.claim.partition, record.stage));
     assert_eq!(found.collect::<Vec<_>>(), [1, 2].map(|job| (id(job), Stage::Removing)));

@@ -16,6 +16,8 @@ pub(super) enum StoredEntry {
         claim: ClaimFields,
         #[serde(skip_serializing_if = "Option::is_none")]
         ipuof_dir: Option<PathBuf>,
+        #[serde(default, skip_serializing_if = "is_zero")]
+        unanswered: u32,
     },
     /// An [`Entry::Create`] for a partition of a pool. A slurm-vipu without pools does not know this kind, and
     /// therefore does not remove the partition.
@@ -35,10 +37,22 @@ pub(super) enum StoredEntry {
         /// In seconds since the Unix epoch.
         until: i64,
     },
+    /// An [`Entry::Remove`], or an [`Entry::Withheld`]. An older slurm-vipu takes the latter for the former, and removes
+    /// the partition once more.
     Remove {
         claim: ClaimFields,
+        /// Missing in entries of older versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unanswered: Option<u32>,
+        /// In seconds since the Unix epoch, for an [`Entry::Withheld`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        withheld_until: Option<i64>,
     },
     Gone(PartitionId),
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// The form of a [`Claim`] in the journal.
@@ -59,17 +73,24 @@ pub(super) struct ClaimFields {
 impl From<&Entry> for StoredEntry {
     fn from(entry: &Entry) -> Self {
         match entry {
-            Entry::Create { claim, ipuof_dir, stays } => {
+            Entry::Create { claim, ipuof_dir, stays, unanswered } => {
                 let (claim, ipuof_dir) = (claim.into(), ipuof_dir.clone());
                 match stays {
                     true => Self::Give { claim, ipuof_dir },
-                    false => Self::Create { claim, ipuof_dir },
+                    false => Self::Create { claim, ipuof_dir, unanswered: *unanswered },
                 }
             }
             Entry::Created(partition) => Self::Created(partition.clone()),
             Entry::Launched { partition, at } => Self::Launched { partition: partition.clone(), at: at.0 },
             Entry::Kept { partition, until } => Self::Kept { partition: partition.clone(), until: until.0 },
-            Entry::Remove { claim } => Self::Remove { claim: claim.into() },
+            Entry::Remove { claim, unanswered } => {
+                Self::Remove { claim: claim.into(), unanswered: *unanswered, withheld_until: None }
+            }
+            Entry::Withheld { claim, unanswered, until } => Self::Remove {
+                claim: claim.into(),
+                unanswered: Some(*unanswered),
+                withheld_until: Some(until.0),
+            },
             Entry::Gone(partition) => Self::Gone(partition.clone()),
         }
     }
@@ -97,16 +118,22 @@ impl StoredEntry {
     /// removed.
     pub fn entry(self, first: &impl Fn(&ModelName) -> Option<ControllerName>) -> Result<Entry, String> {
         Ok(match self {
-            Self::Create { claim, ipuof_dir } => {
-                Entry::Create { claim: claim.claim(first)?, ipuof_dir, stays: false }
+            Self::Create { claim, ipuof_dir, unanswered } => {
+                Entry::Create { claim: claim.claim(first)?, ipuof_dir, stays: false, unanswered }
             }
             Self::Give { claim, ipuof_dir } => {
-                Entry::Create { claim: claim.claim(first)?, ipuof_dir, stays: true }
+                Entry::Create { claim: claim.claim(first)?, ipuof_dir, stays: true, unanswered: 0 }
             }
             Self::Created(partition) => Entry::Created(partition),
             Self::Launched { partition, at } => Entry::Launched { partition, at: Seconds(at) },
             Self::Kept { partition, until } => Entry::Kept { partition, until: Seconds(until) },
-            Self::Remove { claim } => Entry::Remove { claim: claim.claim(first)? },
+            Self::Remove { claim, unanswered, withheld_until } => {
+                let claim = claim.claim(first)?;
+                match withheld_until.map(Seconds) {
+                    Some(until) => Entry::Withheld { claim, unanswered: unanswered.unwrap_or(1), until },
+                    None => Entry::Remove { claim, unanswered },
+                }
+            }
             Self::Gone(partition) => Entry::Gone(partition),
         })
     }

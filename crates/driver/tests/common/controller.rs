@@ -269,6 +269,7 @@ impl<N: Network> Line<N> {
             "INVALID_ARGUMENT" | "PERMISSION_DENIED" => Failure::Refused,
             "RESOURCE_EXHAUSTED" => Failure::NoRoom,
             "ALREADY_EXISTS" => Failure::Exists,
+            "INTERNAL" | "ABORTED" | "FAILED_PRECONDITION" => Failure::Failed,
             _ => Failure::Unclear,
         };
         self.error(failure, &refusal.text)

@@ -13,7 +13,7 @@ use std::time::Duration;
 use driver::{
     Entry, Environment, Failure, Files, FilesError, Journal, JournalError, Listing, ModelSettings, PodSetup,
 };
-use ledger::{Claim, Event, Millis};
+use ledger::{Claim, Event, Millis, Seconds};
 use mock_vipu::{Effect, Hardware, Pod, Settings};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::spawn_local;
@@ -190,6 +190,7 @@ impl Network for Lines {
             ("lost", _) => return Fate::Fails(time, Failure::Unclear, "Unclear"),
             ("unsent", _) => return Fate::Fails(time, Failure::NotSent, "NotSent"),
             ("full", _) => return Fate::Fails(time, Failure::NoRoom, "NoRoom"),
+            ("error", _) => return Fate::Fails(time, Failure::Failed, "INTERNAL"),
             ("refused", _) => return Fate::Fails(time, Failure::Refused, "Refused"),
             ("stranger", _) => return Fate::Fails(time, Failure::Stranger, "Stranger"),
             ("unclear", _) => return Fate::Unclear("Unclear"),
@@ -290,7 +291,10 @@ impl Journal for Scene {
             Entry::Kept { partition, until } => {
                 format!("journal kept {} until {}", short(partition), until.0)
             }
-            Entry::Remove { claim } => format!("journal remove {}", short(&claim.partition)),
+            Entry::Remove { claim, .. } => format!("journal remove {}", short(&claim.partition)),
+            Entry::Withheld { claim, until, .. } => {
+                format!("journal withheld {} until {}", short(&claim.partition), until.0)
+            }
             Entry::Gone(id) => format!("journal gone {}", short(id)),
         };
         self.note(line);
@@ -316,6 +320,10 @@ impl Environment for Outside {
 
     fn now(&self) -> Millis {
         Millis(self.0.began.elapsed().as_millis().try_into().unwrap())
+    }
+
+    fn unix_time(&self) -> Seconds {
+        Seconds(self.0.began.elapsed().as_secs().try_into().unwrap())
     }
 
     fn tell(&self, run: JobRun, line: String) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use driver::{
     Driver, Environment, FileJournal, Handle, IpuofFiles, ModelSettings, Orders, PodSetup, Stage, channel,
 };
-use ledger::{Action, Claim, DriverAction, Event, Millis};
+use ledger::{Action, Claim, DriverAction, Event, Millis, Seconds};
 use mock_vipu::{Effect, Fault, Hardware, Incident, Mock, MockServer, Options, Rpc, Settings, StatusCode};
 use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -21,6 +21,9 @@ use crate::settings::settings;
 
 /// The limit of each test, more than ten times the time that a test takes.
 const LIMIT: Duration = Duration::from_secs(60);
+
+/// The end of the time for which the id of a partition is withheld whose create was not answered. The clock stands at 0.
+const WATCHED: Seconds = Seconds(600);
 
 /// The time that the client waits for an answer.
 const API_TIMEOUT: Duration = Duration::from_millis(300);
@@ -46,6 +49,10 @@ impl Environment for Outside {
 
     fn now(&self) -> Millis {
         Millis(0)
+    }
+
+    fn unix_time(&self) -> Seconds {
+        Seconds(0)
     }
 
     fn report(&self, event: Event) {
@@ -164,7 +171,7 @@ impl Site {
         assert_eq!(report.ever_double_owned, []);
         assert_eq!(self.files(), [""; 0].map(PathBuf::from));
         let (_, mut live) = FileJournal::open(self.dir.path().join("journal"), |_| None).unwrap();
-        live.retain(|record| !(self.is_watched && record.stage == Stage::GivenUp));
+        live.retain(|record| !(self.is_watched && record.stage == Stage::Withheld(WATCHED)));
         assert_eq!(live, []);
     }
 }

@@ -103,9 +103,14 @@ fn record(text: &str) -> LiveRecord {
         "created" => Stage::Created,
         "removing" => Stage::Removing,
         "given-up" => Stage::GivenUp,
+        "launched" => Stage::Creating,
+        "withheld" => Stage::Withheld(Seconds(600)),
         other => panic!("no stage '{other}'"),
     };
-    LiveRecord { claim, ipuof_dir: Some(words[1].into()), stays, stage, kept_until: None, launched: None }
+    let launched = words[2].starts_with("launched").then_some(Seconds(0));
+    let unanswered = (stage == Stage::GivenUp).into();
+    let ipuof_dir = Some(words[1].into());
+    LiveRecord { claim, ipuof_dir, stays, stage, kept_until: None, launched, unanswered }
 }
 
 struct Script {

@@ -51,6 +51,63 @@ scenarios! {
         pass 1000
         count 10..100 call remove 1"
 
+    /// The controller did not have the partition when it was to be removed.
+    what_a_create_may_still_make_is_withheld_for_ten_minutes_after_its_removal "
+        next create = lost
+        create 1 -> started 1
+        cancel 1 -> cancelled 1
+        forget
+        remove 1 -> gone 1
+        log * journal remove 1 | call status 1 | gone 1 | journal withheld 1 until 600
+        pass 590
+        count 0 journal gone 1
+        pass 20
+        count 1 journal gone 1"
+
+    /// The ten minutes of an earlier slurmctld go on. Nobody is asked about the partition.
+    what_an_earlier_slurmctld_has_removed_is_not_removed_again "
+        record 1 /old withheld
+        forget
+        pass 590
+        log *
+        create 1 -> put off 1: …
+        pass 20
+        count 1 journal gone 1
+        count 0 call remove…"
+
+    /// INTERNAL is an answer, too. The answer of the last create is in the journal.
+    a_create_that_was_answered_with_an_error_leaves_nothing "
+        configure retries=3
+        next create = error*4
+        create 1 -> failed 1: partition slurm_1 failed 4 times: …
+        forget
+        remove 1 -> gone 1
+        log * journal remove 1 | call status 1 | journal gone 1 | gone 1"
+
+    /// It is known by its launch, by a listing, or when it is removed. No create of it can come late.
+    a_partition_that_an_earlier_slurmctld_made_leaves_nothing "
+        each STAGE: creating, launched, created
+        record 1 /old STAGE
+        put 1
+        pass 5
+        remove 1 -> gone 1
+        there
+        count 1 journal gone 1"
+
+    /// Its run was launched, and an earlier slurmctld removed it without an entry.
+    a_partition_that_was_made_and_is_gone_leaves_nothing "
+        record 1 /old launched
+        remove 1 -> gone 1
+        count 1 journal gone 1"
+
+    /// Its files are written anew, because they may not be durable.
+    a_running_jobs_partition_is_on_record_when_its_files_are_written_anew "
+        record 1 /old creating
+        put 1
+        refresh 1
+        pass 5
+        count 1 journal created 1"
+
     /// A partition that a create made after a crash of its slurmctld is this cluster's too.
     a_late_partition_of_an_earlier_slurmctld_is_removed "
         each STAGE: creating, given-up

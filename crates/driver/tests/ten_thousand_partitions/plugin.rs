@@ -8,7 +8,9 @@ use driver::{
     Driver, Entry, Environment, Handle, Host, IpuofFiles, Journal, JournalError, LiveRecord, ModelSettings,
     PodSetup, Stage, channel,
 };
-use ledger::{Action, AdoptedAs, DriverAction, Event, HostAction, Ledger, Millis, ModelFacts, Placement};
+use ledger::{
+    Action, AdoptedAs, DriverAction, Event, HostAction, Ledger, Millis, ModelFacts, Placement, Seconds,
+};
 use mock_vipu::MockServer;
 use tokio::sync::Notify;
 use tokio::time::{Duration, timeout};
@@ -90,6 +92,10 @@ impl Environment for Outside {
         self.0.now()
     }
 
+    fn unix_time(&self) -> Seconds {
+        Seconds(0)
+    }
+
     fn report(&self, event: Event) {
         self.0.tell(event);
     }
@@ -124,6 +130,7 @@ pub async fn converge(server: &MockServer) {
         stage: Stage::Created,
         kept_until: None,
         launched: None,
+        unanswered: 0,
     };
     let files = IpuofFiles::new("a", None, [directory.path().to_owned()]);
     let live = healthy().chain(lost()).chain(orphans()).map(record).collect();

@@ -129,6 +129,8 @@ pub struct Counts {
     pub failed: u64,
     /// Those of them that were held.
     pub held: u64,
+    /// Remove calls that reached a controller.
+    pub removals: u64,
 }
 
 type Work = Pin<Box<dyn Future<Output = ()>>>;

@@ -50,7 +50,9 @@ impl Disk {
     /// Whether a partition is on record, or is about to be.
     pub fn knows(&self, partition: &PartitionId) -> bool {
         let about = |entry: &Entry| match entry {
-            Entry::Create { claim, .. } | Entry::Remove { claim } => claim.partition == *partition,
+            Entry::Create { claim, .. } | Entry::Remove { claim, .. } | Entry::Withheld { claim, .. } => {
+                claim.partition == *partition
+            }
             Entry::Created(_) | Entry::Launched { .. } | Entry::Kept { .. } | Entry::Gone(_) => false,
         };
         self.on_record(partition).is_some() || self.pending.borrow().iter().any(|(entry, _)| about(entry))
@@ -88,7 +90,7 @@ impl Disk {
         let mut open = self.open.borrow_mut();
         match &entry {
             Entry::Create { claim, .. } => drop(open.insert(claim.partition.clone(), claim.run)),
-            Entry::Remove { claim } => {
+            Entry::Remove { claim, .. } | Entry::Withheld { claim, .. } => {
                 open.entry(claim.partition.clone()).or_insert(claim.run);
             }
             Entry::Created(_) | Entry::Launched { .. } | Entry::Kept { .. } => {}

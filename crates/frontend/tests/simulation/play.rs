@@ -20,6 +20,7 @@ use crate::controller::{Machine, Maker, Mood};
 use crate::end::{self, Leaving};
 use crate::endless;
 use crate::faults::{Fault, Kind};
+use crate::restarts;
 use crate::schedule::Schedule;
 use crate::slurm::Next;
 
@@ -75,6 +76,7 @@ async fn whole(cluster: &Rc<Cluster>) -> Result<Duration, String> {
     }
     end::all_is_well_again(cluster).await;
     end::drain(cluster, Leaving::InTime).await?;
+    restarts::in_a_row(cluster).await?;
     end::nothing_is_left(cluster).await
 }
 
@@ -163,7 +165,7 @@ async fn suffer(cluster: &Rc<Cluster>, fault: &Fault) {
 }
 
 /// Kills slurmctld, and starts it again some seconds later.
-async fn kill(cluster: &Rc<Cluster>, forgetful: bool) {
+pub async fn kill(cluster: &Rc<Cluster>, forgetful: bool) {
     let Some((ctld, life)) = cluster.ctld.take() else { return };
     ctld.die();
     life.abort();

@@ -42,6 +42,8 @@ pub struct Schedule {
     pub reuse_reset: Option<&'static str>,
     /// In the order of their times.
     pub faults: Vec<Fault>,
+    /// The number of restarts in a row when all jobs have ended.
+    pub restarts: usize,
 }
 
 impl Schedule {
@@ -55,7 +57,20 @@ impl Schedule {
         let prepares = random.random_bool(0.5);
         let reuse_reset = *[None, Some("always"), Some("other-users")].choose(&mut random).unwrap();
         let (jobs, pause, most_jobs, depth) = (JOBS, PAUSE, 60, 12);
-        Self { seed, jobs, pause, most_jobs, depth, models, placement, prepares, reuse_reset, faults }
+        let restarts = 0;
+        Self {
+            seed,
+            jobs,
+            pause,
+            most_jobs,
+            depth,
+            models,
+            placement,
+            prepares,
+            reuse_reset,
+            faults,
+            restarts,
+        }
     }
 
     /// A schedule whose faults begin while a queue of many jobs is worked off, and never end. Each fault has
@@ -73,7 +88,20 @@ impl Schedule {
             prepares: seed.is_multiple_of(2),
             reuse_reset: seed.is_multiple_of(3).then_some("always"),
             faults: faults.iter().map(fault).collect(),
+            restarts: 0,
         }
+    }
+
+    /// A schedule with a fault of both controllers of pod64, and with kills of slurmctld all the time. When all is over,
+    /// slurmctld is restarted for longer than any entry stays in the journal.
+    pub fn restarts(seed: u64, kind: Kind) -> Self {
+        let at = |seconds| Duration::from_secs(seconds);
+        let fault = |pick| Fault { kind, at: at(1), length: at(100), pick };
+        let kill =
+            |number: u64| Fault { kind: Kind::Killed, at: at(5 * number), length: Duration::ZERO, pick: 0 };
+        let faults = (0..2).map(fault).chain((1..20).map(kill)).collect();
+        let jobs = 100;
+        Self { jobs, pause: PAUSE, faults, restarts: 200, ..Self::endless(seed, &[]) }
     }
 
     /// Whether a fault lasts longer than all jobs may take.

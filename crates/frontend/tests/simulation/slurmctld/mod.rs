@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use driver::{Driver, Environment, Handle, Host, LiveRecord, Orders, PodSetup, channel};
 use frontend::{Frontend, HostTask, HostThread};
-use ledger::{Action, DriverAction, Event, HostAction, Millis};
+use ledger::{Action, DriverAction, Event, HostAction, Millis, Seconds};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{JoinHandle, spawn_local};
@@ -259,6 +259,7 @@ impl Slurmctld {
     /// have ended by then.
     pub fn about_to_change(&self, what: &str, machine: &Machine, partition: &PartitionId) {
         self.cluster.note(format!("[{}] call {what} {partition}", self.term));
+        self.cluster.counts.borrow_mut().removals += u64::from(what == "remove");
         let Some(tag) = machine.tag(partition.as_str()) else { return };
         match tag.maker {
             Maker::Others => self.cluster.check.breach(format!("{what} of {partition}, which others made")),
@@ -322,6 +323,10 @@ impl Environment for Outside {
 
     fn now(&self) -> Millis {
         Millis(u64::try_from(self.ctld.began.elapsed().as_millis()).unwrap())
+    }
+
+    fn unix_time(&self) -> Seconds {
+        Seconds(self.ctld.cluster.seconds())
     }
 
     fn report(&self, event: Event) {
