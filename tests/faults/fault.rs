@@ -5,6 +5,8 @@ use crate::step::Step;
 /// A fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
+    /// slurmctld is stopped in order, and the job passes the step while slurmctld ends.
+    Stop,
     /// kill -9 of slurmctld, and a restart. Slurm has saved the job's state.
     Kill,
     /// [`Self::Kill`] before Slurm has saved the job's state: slurmctld knows the job as waiting.
@@ -47,7 +49,8 @@ pub enum Fault {
 
 impl Fault {
     /// Each fault with its name in test names and its words in the table.
-    const ROWS: [(Self, &str, &str); 19] = [
+    const ROWS: [(Self, &str, &str); 20] = [
+        (Self::Stop, "stop", "slurmctld is stopped in order (TERM), restart"),
         (Self::Kill, "kill", "kill -9 slurmctld, restart"),
         (Self::KillUnsaved, "kill_unsaved", "kill -9 before Slurm saved the job's state, restart"),
         (Self::StateLost, "state_lost", "kill -9 and loss of Slurm's saved state, restart"),
@@ -107,6 +110,8 @@ impl Fault {
 
     /// Whether the fault ends slurmctld.
     pub fn ends_slurmctld(self) -> bool {
-        [Self::Kill, Self::KillUnsaved, Self::StateLost, Self::CleanStart, Self::Takeover].contains(&self)
+        self == Self::Stop
+            || [Self::Kill, Self::KillUnsaved, Self::StateLost, Self::CleanStart, Self::Takeover]
+                .contains(&self)
     }
 }

@@ -8,7 +8,10 @@ use testbed::programs;
 use crate::{Case, fault::Fault, mode::Mode, step::Step};
 
 /// The usual pairs: each step and each fault at least once.
-const REDUCED: [(Step, Fault); 19] = [
+const REDUCED: [(Step, Fault); 22] = [
+    (Step::CreateSent, Fault::Stop),
+    (Step::FilesWritten, Fault::Stop),
+    (Step::Launch, Fault::Stop),
     (Step::Submit, Fault::Reconfigure),
     (Step::Test, Fault::Cancel),
     (Step::Begin, Fault::StateFull),
@@ -32,7 +35,8 @@ const REDUCED: [(Step, Fault); 19] = [
 
 /// The usual pairs of [`Mode::Prepared`]: each step that differs in this mode, with faults that can
 /// strike there.
-const REDUCED_PREPARED: [(Step, Fault); 14] = [
+const REDUCED_PREPARED: [(Step, Fault); 15] = [
+    (Step::FilesWritten, Fault::Stop),
     (Step::Test, Fault::NodeDeath),
     (Step::Begin, Fault::Kill),
     (Step::Begin, Fault::Panic),
@@ -50,7 +54,8 @@ const REDUCED_PREPARED: [(Step, Fault); 14] = [
 ];
 
 /// The usual pairs of [`Mode::Reused`]: each step that differs in this mode, with faults that can strike there.
-const REDUCED_REUSED: [(Step, Fault); 12] = [
+const REDUCED_REUSED: [(Step, Fault); 13] = [
+    (Step::ResetAcknowledged, Fault::Stop),
     (Step::Begin, Fault::Kill),
     (Step::ResetSent, Fault::Kill),
     (Step::ResetSent, Fault::Hung),
@@ -66,7 +71,8 @@ const REDUCED_REUSED: [(Step, Fault); 12] = [
 ];
 
 /// The pairs that each release of Slurm has to pass.
-const SMOKE: [(Step, Fault); 4] = [
+const SMOKE: [(Step, Fault); 5] = [
+    (Step::FilesWritten, Fault::Stop),
     (Step::Begin, Fault::Kill),
     (Step::CreateSent, Fault::ReplyLost),
     (Step::FilesWritten, Fault::Requeue),

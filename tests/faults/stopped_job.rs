@@ -182,6 +182,7 @@ impl<'a> StoppedJob<'a> {
     /// Lets the fault strike and the job pass the step, and ends the fault. All daemons are up afterwards.
     pub fn strike(&mut self) -> Result<()> {
         match self.fault {
+            Fault::Stop => self.stop_slurmctld()?,
             Fault::Kill | Fault::KillUnsaved | Fault::StateLost | Fault::CleanStart | Fault::Takeover => {
                 self.end_slurmctld()?
             }
@@ -214,6 +215,13 @@ impl<'a> StoppedJob<'a> {
             false => output.stdout.parse().ok(),
         };
         Ok(())
+    }
+
+    fn stop_slurmctld(&self) -> Result<()> {
+        self.cluster.begin_stop_of_slurmctld()?;
+        self.pass()?;
+        self.cluster.await_slurmctld_gone()?;
+        self.cluster.start_slurmctld()
     }
 
     fn end_slurmctld(&mut self) -> Result<()> {

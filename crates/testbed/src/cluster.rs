@@ -201,6 +201,11 @@ impl Cluster {
         checked
     }
 
+    /// Ends a cluster of stock Slurm, for which the invariants need not hold.
+    pub fn finish_unchecked(self) {
+        self.hosts.verdict.passed();
+    }
+
     /// Ends the cluster after a failure without checks. Prints the logs, or names their folder.
     pub fn abandon(mut self, why: &anyhow::Error) {
         if self.hosts.settings.logs_stay {

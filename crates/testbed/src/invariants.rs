@@ -5,7 +5,8 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 
 use crate::{
-    Cluster, Hosts, JobView, Mock,
+    Cluster, Hosts, JobId, JobView, Mock,
+    batch_runs::BatchRuns,
     cluster::{
         locked,
         logs::{faults, node_faults},
@@ -15,14 +16,19 @@ use crate::{
 
 const JOBS_LIMIT: Duration = Duration::from_secs(180);
 const PARTITIONS_LIMIT: Duration = Duration::from_secs(60);
+/// The longest time for a launch or for the end of a script to arrive.
+const SCRIPTS_LIMIT: Duration = Duration::from_secs(10);
 
 impl<H: Hosts> Cluster<H> {
     /// Cancels the remaining jobs, waits until they are gone, and checks the invariants. No partition and no
-    /// IPUoF file is left, no IPU was ever in two partitions, and no job was lost. slurmctld lives, and
+    /// IPUoF file is left, no IPU was ever in two partitions, and no job was lost. No batch job was running
+    /// without a script, ran again without a requeue, or ended otherwise than its script. slurmctld lives, and
     /// neither slurmctld nor a node logged a fault of ours.
     pub fn check_all(&self) -> Result<()> {
+        self.hosts.slurmctld_lives()?;
+        let without_script = self.jobs_without_script()?;
         self.clear()?;
-        let violations = self.violations();
+        let violations = self.violations(&without_script);
         ensure!(violations.is_empty(), "at the end this did not hold:\n  {}", violations.join("\n  "));
         Ok(())
     }
@@ -34,8 +40,32 @@ impl<H: Hosts> Cluster<H> {
         Ok(())
     }
 
+    /// Waits until each running batch job has a script. A launch or an end may be on its way. Returns the jobs that
+    /// have none after that time.
+    pub fn jobs_without_script(&self) -> Result<Vec<JobId>> {
+        let mut lost = Vec::new();
+        let found = wait_until("a script of each running job", SCRIPTS_LIMIT, || {
+            lost = self.jobs()?;
+            lost.retain(|job| job.is_batch && job.state == "RUNNING");
+            if !lost.is_empty() {
+                let runs = self.batch_runs()?;
+                lost.retain(|job| runs.is_lost(job));
+            }
+            Ok(lost.is_empty())
+        });
+        // The lost jobs tell more than the time that they were given.
+        if lost.is_empty() {
+            found?;
+        }
+        Ok(lost.iter().map(|job| job.id).collect())
+    }
+
+    fn batch_runs(&self) -> Result<BatchRuns> {
+        let nodes = self.hosts.nodes().into_iter().map(|node| self.hosts.log_of_node(&node));
+        Ok(BatchRuns::read(&self.hosts.slurmctld_logs()?, &nodes.collect::<Result<Vec<_>>>()?))
+    }
+
     fn clear(&self) -> Result<()> {
-        self.hosts.slurmctld_lives()?;
         say("cancelling what is left, waiting for the last partitions to go");
         let left: Vec<_> = self.jobs()?.into_iter().filter(|job| !job.is_over()).collect();
         if !left.is_empty() {
@@ -52,8 +82,10 @@ impl<H: Hosts> Cluster<H> {
         Ok(())
     }
 
-    fn violations(&self) -> Vec<String> {
+    fn violations(&self, without_script: &[JobId]) -> Vec<String> {
         let checks = [
+            ("job running without a script", Ok(without_script.iter().map(ToString::to_string).collect())),
+            ("run of a script", self.batch_runs().and_then(|runs| Ok(runs.violations(&self.jobs()?)))),
             ("partition left", self.on_controllers(Mock::partitions)),
             ("IPU owned twice", self.on_controllers(Mock::owned_twice)),
             ("file left in IpuofDir", self.ipuof_files()),

@@ -22,6 +22,7 @@
 // Only tests and tasks of this workspace call the testbed: comments stand where a name does not say it all.
 #![allow(missing_docs)]
 
+mod batch_runs;
 mod cluster;
 pub mod compose;
 mod conf_files;
@@ -39,5 +40,7 @@ mod wait;
 pub use cluster::{Account, Cluster, Disk, Failpoint, Hosts, KeptCluster, Layout, OneHost, Place};
 pub use mock_controller::Mock;
 pub use settings::Settings;
-pub use slurm::{ClusterCommand, Diagnosis, JobId, JobRecord, JobView, Output, Running};
+pub use slurm::{
+    ClusterCommand, Diagnosis, JobId, JobRecord, JobView, Output, Running, SavedJobs, SlowFile, SlowSave,
+};
 pub use wait::{say, wait_for, wait_until};

@@ -7,11 +7,15 @@ mod job;
 mod job_record;
 mod nodes;
 mod queue;
+mod saved_jobs;
 mod sdiag;
+mod slow_save;
 mod slurmctld;
 
 pub(crate) use command::next_number;
 pub use command::{ClusterCommand, Output, Running};
 pub use job::{JobId, JobView};
 pub use job_record::JobRecord;
+pub use saved_jobs::SavedJobs;
 pub use sdiag::Diagnosis;
+pub use slow_save::{SlowFile, SlowSave};

@@ -1,5 +1,5 @@
 //! Project tasks: `cargo xtask demo`, `test`, `bench`, `book`, `simulate`, `image`, `dist`, `layout`, `fuzz`, `valgrind`, `prometheus`,
-//! `upgrade`, `slurm-tests`, `ci`.
+//! `soak`, `upgrade`, `slurm-tests`, `ci`.
 #![forbid(unsafe_code)]
 
 mod bench;
@@ -32,6 +32,7 @@ mod run;
 mod rust_paths;
 mod second_try;
 mod slurm_tests;
+mod soak;
 mod test_run;
 mod upgrade;
 mod valgrind;
@@ -156,6 +157,23 @@ enum Task {
         #[arg(last = true)]
         arguments: Vec<String>,
     },
+    /// Run jobs of all kinds while slurmctld and slurmd are stopped and killed every few seconds, and count what
+    /// becomes of the jobs. Needs root.
+    ///
+    /// Fails if a job is lost or runs twice.
+    Soak {
+        /// The time for which new rounds begin. A round takes up to five minutes.
+        minutes: u32,
+        /// The Slurm of this Debian suite, in a container, instead of the installed one.
+        #[arg(long, value_enum)]
+        suite: Option<image::Suite>,
+        /// Count the same with stock Slurm, whose PrologSlurmctld takes the time of a create.
+        #[arg(long)]
+        stock: bool,
+        /// The number from which jobs and faults are drawn. Without it, another one each time.
+        #[arg(long)]
+        seed: Option<u64>,
+    },
     /// Run a target of crates/fuzz under libFuzzer.
     Fuzz {
         /// The target.
@@ -273,6 +291,13 @@ fn run_task(task: Task) -> Result<ExitCode> {
             let command = ["run", "--quiet", "--release", "--package", "simulate", "--"];
             let arguments = arguments.iter().map(String::as_str);
             run::cargo(&command.into_iter().chain(arguments).collect::<Vec<_>>())?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Task::Soak { minutes, suite, stock, seed } => {
+            let stock = stock.then(|| "--stock".into());
+            let seed = seed.map(|seed| format!("--seed={seed}"));
+            let arguments: Vec<_> = [minutes.to_string()].into_iter().chain(stock).chain(seed).collect();
+            soak::run(suite, &arguments)?;
             Ok(ExitCode::SUCCESS)
         }
         Task::Fuzz { target, seconds, keep, add } => {

@@ -18,6 +18,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use anyhow::{Result, ensure};
 use testbed::{Cluster, JobId, Settings, wait_until};
 
+pub(crate) use restarts::save_usage;
+
 use crate::{LIMIT, quick};
 
 /// The two TRES of the IPUs of a pod64.

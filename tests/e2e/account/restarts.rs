@@ -11,7 +11,7 @@ use crate::jobs::{cancel, ipus, let_go, restart_slurmctld, running, runs, stayin
 
 /// Lets slurmctld write its file of the usage. 26.05 does not start without the file, and writes it at a stop and
 /// every five minutes.
-pub(super) fn save_usage(cluster: &Cluster) -> Result<()> {
+pub(crate) fn save_usage(cluster: &Cluster) -> Result<()> {
     restart_slurmctld(cluster)
 }
 

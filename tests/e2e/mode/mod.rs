@@ -2,7 +2,8 @@
 
 mod host;
 mod numeric;
-mod pool;
+pub(crate) mod pool;
 mod pool_of_forgotten_job;
+mod pool_of_lost_node;
 mod shared;
 mod whole;

@@ -14,12 +14,12 @@ use crate::jobs::{ended, ends_without_slurmctld, let_go, restart_slurmctld, room
 use crate::see::steering::{steer, svipu};
 
 /// A cluster whose model has this pool, with listings each second.
-pub(super) fn with_pool(pool: &str) -> Settings {
+pub(crate) fn with_pool(pool: &str) -> Settings {
     roomy().vipu_conf("Mode=pool").vipu_conf(&format!("Pool={pool}")).vipu_conf("ReconcileInterval=1")
 }
 
 /// Makes partitions as an administrator does, each with its size, and waits until slurmctld knows them.
-pub(super) fn administrator_makes(cluster: &Cluster, partitions: &[(&str, u32)]) -> Result<()> {
+pub(crate) fn administrator_makes(cluster: &Cluster, partitions: &[(&str, u32)]) -> Result<()> {
     for (id, size) in partitions {
         let (id, size) = ((*id).to_owned(), *size);
         cluster.mock().cause(Incident::Foreign { id, size, first: None })?;
@@ -46,7 +46,7 @@ fn partition_of(cluster: &Cluster, account: &Account, ipus: u32) -> Result<Strin
 }
 
 /// Ends the pool: no more pool in the configuration, and the administrator removes these partitions.
-pub(super) fn ends(cluster: &Cluster, partitions: &[&str]) -> Result<()> {
+pub(crate) fn ends(cluster: &Cluster, partitions: &[&str]) -> Result<()> {
     given_up(cluster, &[], partitions)
 }
 

@@ -3,6 +3,7 @@
 use std::fs;
 
 use anyhow::{Context, Result, ensure};
+use rustix::process::Signal;
 use testbed::{Cluster, JobId, Settings, main_job, process::Process, wait_until};
 
 use super::pool::{ends, knows, with_pool};
@@ -10,21 +11,27 @@ use crate::LIMIT;
 use crate::jobs::{begin_again, ended, let_go, runs, staying, waits};
 
 /// The only partition of the pool.
-const ONLY: &str = "slurm_pod64_32_1";
+pub(super) const ONLY: &str = "slurm_pod64_32_1";
 
 /// A script that says which process started it, and stays.
-const SCRIPT: &str = "echo $SLURM_VIPU_PARTITION $PPID\nwhile [ ! -e go ]; do sleep 0.1; done\necho went";
+pub(super) const SCRIPT: &str =
+    "echo $SLURM_VIPU_PARTITION $PPID\nwhile [ ! -e go ]; do sleep 0.1; done\necho went";
 
 /// The reason of a job for which no partition is free.
-const NONE_FREE: &str = "no such partition of the pool is free";
+pub(super) const NONE_FREE: &str = "no such partition of the pool is free";
+
+/// The node of the job that is forgotten, and the node of the other job.
+const NODES: [&str; 2] = ["--nodelist=ipu-pod64-001", "--nodelist=ipu-pod64-002"];
 
 /// A cluster whose pool has one partition, and which may forget the run of a job.
 fn forgetful() -> Settings {
-    with_pool("32x1").expect_log("does not know of it").expect_log("Orphan ").expect_log("Registered PENDING")
+    let settings = with_pool("32x1").nodes(2).expect_log("not responding").expect_log("Orphan ");
+    // The stopped node is asked which jobs run there.
+    settings.expect_log("Registered PENDING").expect_log("Socket timed out")
 }
 
 /// Waits until the job has said which partition it has. Returns the process that started it.
-fn started_by(cluster: &Cluster, job: JobId) -> Result<Process> {
+pub(super) fn started_by(cluster: &Cluster, job: JobId) -> Result<Process> {
     wait_until("the job to say who started it", LIMIT, || Ok(cluster.job_output(job).ends_with('\n')))?;
     let said = cluster.job_output(job);
     let (partition, parent) = said.trim().split_once(' ').context("no two words")?;
@@ -32,69 +39,64 @@ fn started_by(cluster: &Cluster, job: JobId) -> Result<Process> {
     Process::look(parent.parse()?).context("the job's parent is gone")
 }
 
-/// Kills slurmctld and starts it again, with its saved jobs from before.
-fn crash(cluster: &Cluster, saved: Option<&[u8]>) -> Result<()> {
+/// Kills slurmctld, changes its saved state, and starts it again while the first node is silent. Checks that another job
+/// gets the partition when the node has told that the script is gone, and not before, over two starts.
+fn is_kept_until_the_node_has_told(
+    cluster: &Cluster,
+    first: &Process,
+    change: impl FnOnce() -> Result<()>,
+) -> Result<()> {
+    let slurmd = cluster.slurmd(1)?;
+    slurmd.signal(Signal::STOP)?;
     cluster.kill_slurmctld()?;
-    if let Some(saved) = saved {
-        fs::write(cluster.layout().state().join("job_state"), saved)?;
-    }
-    cluster.start_slurmctld()
+    change()?;
+    cluster.start_slurmctld_without_nodes()?;
+    // Slurm may count jobs from one again. A job with the id of the first one waits for its node, too.
+    cluster.sbatch("true", &NODES[1..])?;
+    let other = staying(cluster, 32, &NODES[1..])?;
+    waits(cluster, other, NONE_FREE)?;
+    cluster.await_saved()?;
+    cluster.kill_slurmctld()?;
+    cluster.start_slurmctld_without_nodes()?;
+    waits(cluster, other, NONE_FREE)?;
+    ensure!(first.exists(), "the script has ended while its slurmd was stopped");
+    slurmd.signal(Signal::CONT)?;
+    runs(cluster, other)?;
+    ensure!(!first.exists(), "another job has the partition, and the script still runs");
+    let_go(cluster, other)?;
+    let environment = main_job::Shown::parse(&cluster.job_output(other))?.environment;
+    ensure!(environment["SLURM_VIPU_PARTITION"] == ONLY, "{environment:?}");
+    cluster.await_nodes()
 }
 
 #[test]
-fn mode_pool_gives_a_forgotten_job_its_partition_again() -> Result<()> {
+fn mode_pool_keeps_the_partition_of_a_job_that_slurm_has_in_line() -> Result<()> {
     forgetful().run(|cluster| {
         knows(cluster, 32)?;
-        let job = cluster.sbatch(SCRIPT, &["--gres=vipu:pod64:32", "--requeue", "--begin=now+1hour"])?;
+        let options = ["--gres=vipu:pod64:32", "--requeue", "--begin=now+1hour", NODES[0]];
+        let job = cluster.sbatch(SCRIPT, &options)?;
         cluster.await_saved()?;
-        let in_line = fs::read(cluster.layout().state().join("job_state"))?;
+        let state = cluster.layout().state().join("job_state");
+        let in_line = fs::read(&state)?;
         begin_again(cluster, job)?;
         let first = started_by(cluster, job)?;
-        crash(cluster, Some(&in_line))?;
-        // Slurm ends the run that it does not know of.
-        wait_until("the end of the first run", LIMIT, || Ok(!first.exists()))?;
-        let other = staying(cluster, 32, &[])?;
-        waits(cluster, other, NONE_FREE)?;
-        cluster.await_saved()?;
-        crash(cluster, None)?;
-        waits(cluster, other, NONE_FREE)?;
-        fs::remove_file(cluster.layout().jobs().join(format!("{job}.out")))?;
+        is_kept_until_the_node_has_told(cluster, &first, || Ok(fs::write(state, in_line)?))?;
         begin_again(cluster, job)?;
-        started_by(cluster, job)?;
         fs::write(cluster.layout().jobs().join("go"), "")?;
-        ended(cluster, job, "COMPLETED")?;
-        ended(cluster, other, "COMPLETED")?;
+        let ended = ended(cluster, job, "COMPLETED")?;
+        ensure!(ended.restarts == 1, "{ended:?}");
         ends(cluster, &[ONLY])
     })
 }
 
-/// Nobody gets the partition of a job that Slurm never saved until an administrator says that its processes are gone.
 #[test]
 fn mode_pool_keeps_the_partition_of_an_unknown_job() -> Result<()> {
     forgetful().run(|cluster| {
         knows(cluster, 32)?;
-        let unknown = cluster.sbatch(SCRIPT, &["--gres=vipu:pod64:32"])?;
-        let run = started_by(cluster, unknown)?;
-        cluster.kill_slurmctld()?;
-        cluster.lose_state()?;
-        cluster.start_slurmctld()?;
-        wait_until("the end of the unknown job", LIMIT, || Ok(!run.exists()))?;
-        cluster.await_nodes()?;
-        // Slurm counts jobs from one again. A job of the same id and user would get the partition.
-        let first = cluster.sbatch("true", &[])?;
-        ended(cluster, first, "COMPLETED")?;
-        let other = staying(cluster, 32, &[])?;
-        waits(cluster, other, NONE_FREE)?;
-        cluster.await_saved()?;
-        crash(cluster, None)?;
-        waits(cluster, other, NONE_FREE)?;
-        let free = ["partition", "free", ONLY, "--reason", "no process is left"];
-        crate::see::steering::steer(cluster, &free)?;
-        runs(cluster, other)?;
-        let_go(cluster, other)?;
-        ensure!(
-            main_job::Shown::parse(&cluster.job_output(other))?.environment["SLURM_VIPU_PARTITION"] == ONLY
-        );
+        let unknown = cluster.sbatch(SCRIPT, &["--gres=vipu:pod64:32", NODES[0]])?;
+        cluster.may_be_lost(unknown);
+        let first = started_by(cluster, unknown)?;
+        is_kept_until_the_node_has_told(cluster, &first, || cluster.lose_state())?;
         ends(cluster, &[ONLY])
     })
 }

@@ -3,10 +3,14 @@
 mod backup;
 mod controller_away;
 mod controllers_by_other_hands;
+mod ends_around_a_launch;
 mod failed_creates;
+mod killed_behind_a_launch;
 mod killed_srun_and_salloc;
 mod lost_and_failed_partitions;
+mod lost_launches;
 mod maintenance_page;
+mod marked_script;
 mod newer_journal;
 mod nodes;
 mod partitions_shown_as_removed;

@@ -5,9 +5,10 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, ensure};
 use mock_vipu::{Effect, Fault, Incident};
-use testbed::{Cluster, main_job, process::Process, wait_until};
+use testbed::{Cluster, Settings, main_job, process::Process, wait_until};
 use vipu_client::Call;
 
+use super::marked_script::{begins, begun, ends, script};
 use crate::jobs::{cancel, ended, partition, waits};
 use crate::{LIMIT, let_go, quick, slow, stay};
 
@@ -133,4 +134,45 @@ fn job_orphan_is_removed() -> Result<()> {
         ensure!(records.len() == 2, "{records:?}");
         Ok(())
     })
+}
+
+/// What became of a job that slurmctld launched after its last save.
+#[derive(Debug, PartialEq, Eq)]
+struct Fate {
+    is_known: bool,
+    begins: usize,
+    ends: usize,
+    node: String,
+}
+
+fn launched_after_the_last_save(settings: Settings, request: &[&str]) -> Result<Fate> {
+    let settings = settings.expect_log("ended while slurmctld was away").expect_log("Orphan ");
+    settings.run(|cluster| {
+        cluster.await_saved()?;
+        let saved = cluster.saved_jobs()?;
+        let job = cluster.sbatch(&script(0), request)?;
+        let process = begun(cluster, job)?;
+        cluster.kill_slurmctld_back_at(&saved)?;
+        cluster.may_be_lost(job);
+        cluster.start_slurmctld()?;
+        wait_until("the end of the script", LIMIT, || Ok(!process.exists()))?;
+        cluster.await_nodes()?;
+        Ok(Fate {
+            is_known: cluster.jobs()?.iter().any(|known| known.id == job),
+            begins: begins(cluster, job)?.len(),
+            ends: ends(cluster, job),
+            node: cluster.command("sinfo").args(&["-h", "-o", "%T"]).success()?.stdout,
+        })
+    })
+}
+
+/// Slurm saves a job some seconds after its submit. A job that is launched and not saved is lost with slurmctld: the
+/// next one ends its script. Nothing of ours changes that.
+#[test]
+fn job_kill_slurmctld_seconds_after_a_submit_is_as_in_stock_slurm() -> Result<()> {
+    let ours = launched_after_the_last_save(quick(), &["--gres=vipu:pod64:16"])?;
+    let stock = launched_after_the_last_save(Cluster::settings().nodes(1).without_plugin(), &[])?;
+    let lost = Fate { is_known: false, begins: 1, ends: 0, node: "idle\n".into() };
+    ensure!(ours == lost && stock == lost, "{ours:?}, stock: {stock:?}");
+    Ok(())
 }

@@ -5,7 +5,7 @@ use std::fs;
 use anyhow::{Result, ensure};
 use testbed::{main_job, wait_until};
 
-use crate::jobs::{ended, partition, restart_slurmctld, runs};
+use crate::jobs::{ended, partition, restart_slurmctld};
 use crate::{LIMIT, let_go, quick, slow, stay};
 
 #[test]
@@ -25,40 +25,6 @@ fn job_restart_slurmctld_while_creating() -> Result<()> {
         main_job::await_creating(cluster, job)?;
         restart_slurmctld(cluster)?;
         main_job::batch_ended(cluster, job, 16).map(drop)
-    })
-}
-
-#[test]
-fn job_restart_slurmctld_that_did_not_save_a_launch() -> Result<()> {
-    slow(12).run(|cluster| {
-        let script =
-            format!("echo began >> times\n{}\nwhile [ ! -e go ]; do sleep 0.1; done", main_job::SHOW);
-        let job = cluster.sbatch(&script, &["--gres=vipu:pod64:16"])?;
-        main_job::await_creating(cluster, job)?;
-        cluster.await_saved()?;
-        let saved = cluster.layout().state().join("job_state");
-        let configuring = fs::read(&saved)?;
-        let times = cluster.layout().jobs().join("times");
-        wait_until("the script to begin", LIMIT, || Ok(times.exists()))?;
-        let journal = cluster.layout().state().join("vipu_journal");
-        wait_until("its launch to be on record", LIMIT, || {
-            Ok(fs::read_to_string(&journal)?.contains("launched"))
-        })?;
-        cluster.kill_slurmctld()?;
-        fs::write(&saved, configuring)?;
-        cluster.start_slurmctld()?;
-        let again = format!("job {job}");
-        wait_until("the job to be known as launched", LIMIT, || {
-            let log = cluster.slurmctld_log();
-            Ok(log.lines().any(|line| line.contains(&again) && line.contains("it is not launched again")))
-        })?;
-        runs(cluster, job)?;
-        let_go(cluster)?;
-        main_job::batch_ended(cluster, job, 16)?;
-        ensure!(fs::read_to_string(&times)? == "began\n", "it was launched twice");
-        let nodes = cluster.command("sinfo").args(&["-h", "-o", "%T"]).success()?.stdout;
-        ensure!(!nodes.contains("drain"), "{nodes}");
-        Ok(())
     })
 }
 

@@ -140,12 +140,14 @@ pub(crate) fn backup(account: &Account) -> Daemon {
     Daemon { hostname, conf: BACKUP_CONF, log: BACKUP.into(), ..daemon }
 }
 
-/// The slurmd of a node. It starts again after an orderly end, as by `systemctl restart`: job steps are not its
-/// children, and go on.
+/// The slurmd of a node. It starts again after an orderly end, as by `systemctl restart`, and after SIGKILL: job
+/// steps are not its children, and go on.
 pub(crate) fn slurmd(account: &Account, settings: &Settings, index: u16, options: &[&str]) -> Result<Daemon> {
     let name = node_name(index);
     let slurmd = programs::find("slurmd")?.display().to_string();
-    let args = [&["-c", "while \"$0\" \"$@\"; do :; done", &slurmd, "-D", "-N", &name], options].concat();
+    let args =
+        [&["-c", "while \"$0\" \"$@\" || [ $? = 137 ]; do :; done", &slurmd, "-D", "-N", &name], options]
+            .concat();
     let conf = if settings.apart.contains_key(&Place::Nodes) { NODES_CONF } else { SLURM_CONF };
     Ok(Daemon { conf, log: name.clone(), ..Daemon::new("sh", &args, account) })
 }

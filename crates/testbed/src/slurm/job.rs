@@ -30,6 +30,8 @@ impl FromStr for JobId {
 pub struct JobView {
     pub id: JobId,
     pub array: Option<JobId>,
+    /// The number of the array's task. `None` for several tasks that still wait together.
+    pub array_task: Option<u32>,
     pub name: String,
     /// The state, for example `CONFIGURING`.
     pub state: String,
@@ -41,6 +43,7 @@ pub struct JobView {
     pub restarts: u16,
     /// The nodes in Slurm's notation. Empty while the job has none.
     pub nodes: String,
+    pub is_batch: bool,
 }
 
 impl JobView {

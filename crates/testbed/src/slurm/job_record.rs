@@ -45,6 +45,7 @@ impl JobRecord {
         Ok(JobView {
             id: self.get("JobId")?.parse()?,
             array: self.get("ArrayJobId").ok().and_then(|job| job.parse().ok()),
+            array_task: self.get("ArrayTaskId").ok().and_then(|task| task.parse().ok()),
             name: text("JobName"),
             state: text("JobState"),
             reason: text("Reason"),
@@ -52,6 +53,7 @@ impl JobRecord {
             exit_code: text("ExitCode"),
             restarts: self.get("Restarts")?.parse()?,
             nodes: text("NodeList"),
+            is_batch: self.get("BatchFlag").is_ok_and(|flag| flag != "0"),
         })
     }
 }
@@ -66,7 +68,7 @@ mod tests {
                     JobState=PENDING Reason=IPUs:_16_asked,_8_free Dependency=(null)\n   \
                     Requeue=1 Restarts=2 BatchFlag=1 Reboot=0 ExitCode=0:15\n   NodeList=(null)\n   \
                     SystemComment=no room for slurm_7, x=y\n   Power=\n   \n\n\
-                    JobId=8 JobName=x\n   JobState=COMPLETED Reason=None\n   Restarts=0 ExitCode=1:0\n   \
+                    JobId=8 BatchFlag=0 JobName=x\n   JobState=COMPLETED Reason=None\n   Restarts=0 ExitCode=1:0\n   \
                     NodeList=ipu-pod64-001\n";
         let views: Vec<_> = JobRecord::parse_all(text).iter().map(|record| record.view().unwrap()).collect();
         assert_eq!(views.len(), 2);
@@ -74,7 +76,7 @@ mod tests {
         assert_eq!(first.get("UserId").unwrap(), "root(0)");
         assert!(first.get("Nodes").is_err());
         assert_eq!(views[0].id, JobId(7));
-        assert_eq!(views[0].array, Some(JobId(5)));
+        assert_eq!((views[0].array, views[0].array_task), (Some(JobId(5)), Some(2)));
         assert_eq!(views[0].name, "a b=c");
         assert_eq!(views[0].reason, "IPUs:_16_asked,_8_free");
         assert_eq!(views[0].system_comment, "no room for slurm_7, x=y");
@@ -82,5 +84,6 @@ mod tests {
         assert!(views[0].nodes.is_empty() && !views[0].is_over());
         assert_eq!((views[1].state.as_str(), views[1].nodes.as_str()), ("COMPLETED", "ipu-pod64-001"));
         assert!(views[1].is_over());
+        assert_eq!((views[0].is_batch, views[1].is_batch), (true, false));
     }
 }

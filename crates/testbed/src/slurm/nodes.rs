@@ -9,6 +9,7 @@ use crate::{
     Cluster, Hosts,
     cluster::{daemon, locked},
     conf_files::node_name,
+    process::Process,
     wait_until,
 };
 
@@ -27,12 +28,21 @@ impl Cluster {
 
     /// Restarts the slurmd of the node of this number, counted from 1. Its job steps go on.
     pub fn restart_slurmd(&self, number: u16) -> Result<()> {
+        let slurmd = self.slurmd(number)?;
+        slurmd.signal(Signal::TERM)?;
+        wait_until("the end of slurmd", LIMIT, || Ok(!slurmd.exists()))
+    }
+
+    /// The slurmd of the node of this number, without its job steps.
+    pub fn slurmd(&self, number: u16) -> Result<Process> {
         let mut all = locked(&self.hosts.slurmd);
         let leashed = all[usize::from(number - 1)].as_mut().context("that slurmd is not running")?;
         let shell = leashed.process()?.context("slurmd has failed")?;
-        let slurmd = shell.child().context("slurmd is not running")?;
-        slurmd.signal(Signal::TERM)?;
-        wait_until("the end of slurmd", LIMIT, || Ok(!slurmd.exists()))
+        shell.child().context("slurmd is not running")
+    }
+
+    pub fn slurmd_port(&self, number: u16) -> u16 {
+        self.hosts.at.first_slurmd + number - 1
     }
 
     /// Starts the slurmd of the node of this number again, on a node that stayed up.

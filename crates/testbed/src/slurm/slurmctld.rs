@@ -28,12 +28,16 @@ impl<H: Hosts> Cluster<H> {
         self.command("scancel").args(&[&job.to_string()]).success().map(drop)
     }
 
-    /// Waits until slurmctld answers after a start, and has heard of its nodes.
-    pub fn await_slurmctld(&self) -> Result<()> {
+    fn await_answer(&self) -> Result<()> {
         wait_until("slurmctld to answer", START_LIMIT, || {
             self.hosts.slurmctld_lives()?;
             Ok(self.command("scontrol").args(&["ping"]).output()?.stdout.contains("UP"))
-        })?;
+        })
+    }
+
+    /// Waits until slurmctld answers after a start, and has heard of its nodes.
+    pub fn await_slurmctld(&self) -> Result<()> {
+        self.await_answer()?;
         wait_until("the nodes to answer slurmctld", START_LIMIT, || {
             Ok(!self.scontrol(&["show", "node"])?.contains("SlurmdStartTime=None"))
         })
@@ -58,8 +62,22 @@ impl Cluster {
     }
 
     fn end_slurmctld(&self, signal: Signal) -> Result<()> {
+        locked(&self.hosts.slurmctld).as_mut().context("slurmctld is not running")?.signal(signal)?;
+        self.await_slurmctld_gone()
+    }
+
+    /// Has slurmctld end in order, and returns when it begins to.
+    pub fn begin_stop_of_slurmctld(&self) -> Result<()> {
+        let seen = self.slurmctld_log().len();
+        self.slurmctld()?.signal(Signal::TERM)?;
+        wait_until("slurmctld to begin its end", END_LIMIT, || {
+            Ok(self.slurmctld_log().get(seen..).is_some_and(|log| log.contains("Terminate signal")))
+        })
+    }
+
+    /// Waits for the end of a slurmctld that was told to end.
+    pub fn await_slurmctld_gone(&self) -> Result<()> {
         let mut leashed = locked(&self.hosts.slurmctld).take().context("slurmctld is not running")?;
-        leashed.signal(signal)?;
         wait_until("the end of slurmctld", END_LIMIT, || Ok(leashed.ended()?.is_some()))
     }
 
@@ -82,6 +100,12 @@ impl Cluster {
     /// before then may wait for a minute.
     pub fn start_slurmctld(&self) -> Result<()> {
         self.start_slurmctld_with(&[])
+    }
+
+    /// Starts slurmctld again, and waits until it answers. Its nodes may be silent.
+    pub fn start_slurmctld_without_nodes(&self) -> Result<()> {
+        self.launch_slurmctld(&[])?;
+        self.await_answer()
     }
 
     /// Does [`Cluster::start_slurmctld`] without saved state (`slurmctld -c`). No job is known any more.

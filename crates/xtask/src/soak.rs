@@ -1,0 +1,33 @@
+//! `cargo xtask soak`: load of all kinds, while slurmctld and slurmd are stopped and killed every few seconds.
+
+use anyhow::Result;
+use testbed::compose;
+
+use crate::{
+    build,
+    image::{self, Suite},
+    matrix, needed_packages, run, test_run,
+};
+
+/// The target of the end-to-end tests. It fails if a job is lost or runs twice.
+const SOAK: &str = "soak";
+
+/// Runs the soak with these arguments, on the Slurm of this suite or on the installed one.
+pub fn run(suite: Option<Suite>, arguments: &[String]) -> Result<()> {
+    let Some(suite) = suite else {
+        needed_packages::install_missing(&needed_packages::SLURM)?;
+        needed_packages::install_missing(&needed_packages::ACCOUNTING)?;
+        build::plugins_and_programs()?;
+        let mut soak = test_run::as_root(&["--workspace", "--test", SOAK]);
+        soak.arg("--").args(arguments);
+        return run::visibly(soak);
+    };
+    compose::find_engine()?;
+    build::for_tests()?;
+    let program = matrix::build(SOAK)?;
+    let files = image::stage()?;
+    image::stage_file(&program, &files.join("bin").join(SOAK))?;
+    image::build(suite, image::MIRROR)?;
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+    run::visibly(matrix::inside(suite, &files, SOAK, &arguments))
+}

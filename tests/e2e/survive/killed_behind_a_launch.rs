@@ -1,0 +1,217 @@
+//! slurmctld is killed right after it has launched a batch job. Its last save of the job is older than the launch.
+
+use std::{
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result, anyhow, ensure};
+use mock_vipu::Nanos;
+use rustix::process::Signal;
+use testbed::{Cluster, JobId, SavedJobs, main_job, process::Process, wait_until};
+
+use super::marked_script::{
+    IPUS, begins, ends, is_held, launched, no_node_drains, patient, saved_as_configuring, script,
+};
+use crate::account::save_usage;
+use crate::jobs::{ended, gone, now, partition, runs};
+use crate::{LIMIT, let_go};
+
+/// Submits a job, and saves Slurm's jobs while it is in line. Returns when its script runs, with the script's
+/// process.
+fn saved_in_line(cluster: &Cluster, requeue: &str) -> Result<(JobId, SavedJobs, Process)> {
+    // A held job would come back held.
+    cluster.scontrol(&["update", "PartitionName=v-ipu", "State=DOWN"])?;
+    let job = cluster.sbatch(&script(0), &[IPUS, requeue])?;
+    cluster.await_saved()?;
+    let saved = cluster.saved_jobs()?;
+    cluster.scontrol(&["update", "PartitionName=v-ipu", "State=UP"])?;
+    let process = launched(cluster, job)?;
+    Ok((job, saved, process))
+}
+
+/// Watches the first script of a job until its end, also while slurmctld starts.
+struct Watch {
+    job: JobId,
+    last_seen: JoinHandle<Result<Nanos>>,
+}
+
+impl Watch {
+    fn begin(job: JobId, script: Process) -> Self {
+        let last_seen = thread::spawn(move || {
+            let mut seen = Nanos(0);
+            wait_until("the end of the first script", LIMIT, || {
+                let look = Nanos(now()?.as_nanos().try_into()?);
+                let runs = script.exists();
+                if runs {
+                    seen = look;
+                }
+                Ok(!runs)
+            })?;
+            Ok(seen)
+        });
+        Self { job, last_seen }
+    }
+
+    /// Waits until the script has ended, and checks that its partition was not removed before.
+    fn partition_stayed(self, cluster: &Cluster) -> Result<()> {
+        let last_seen = self.last_seen.join().map_err(|_| anyhow!("the watch panicked"))??;
+        gone(cluster, self.job, 0)?;
+        let removal =
+            cluster.mock().record(&partition(self.job))?.remove_request.context("it was not removed")?;
+        let early = last_seen.0.saturating_sub(removal.0);
+        ensure!(
+            early == 0,
+            "its partition was removed {:?} before its script ended",
+            Duration::from_nanos(early)
+        );
+        Ok(())
+    }
+}
+
+/// Checks that the script ran once, and that slurmctld and slurmdbd know its exit code.
+fn ended_once(cluster: &Cluster, job: JobId, state: &str, exit_code: &str) -> Result<()> {
+    let ended = cluster.await_end(job, LIMIT)?;
+    ensure!(
+        (ended.state.as_str(), ended.exit_code.as_str(), ended.restarts) == (state, exit_code, 0),
+        "{ended:?}"
+    );
+    gone(cluster, job, 0)?;
+    let (begins, ends) = (begins(cluster, job)?, ends(cluster, job));
+    ensure!(begins.len() == 1 && ends == 1, "begins: {begins:?}, ends: {ends}");
+    no_node_drains(cluster)?;
+    let wanted = format!("{state}|{exit_code}");
+    wait_until(&format!("job {job} to be '{wanted}' in the database"), LIMIT, || {
+        let sacct = cluster.command("sacct").args(&["-nPX", "-o", "State,ExitCode", "-j", &job.to_string()]);
+        Ok(sacct.success()?.stdout.trim() == wanted)
+    })
+}
+
+/// With slurmdbd, Slurm takes the end of a script only for a job with a batch step.
+#[test]
+fn job_restart_slurmctld_that_did_not_save_a_launch() -> Result<()> {
+    patient().accounting().run(|cluster| {
+        save_usage(cluster)?;
+        let (job, saved) = saved_as_configuring(cluster, 3, "--requeue")?;
+        cluster.mock().clear()?;
+        launched(cluster, job)?;
+        cluster.kill_slurmctld_back_at(&saved)?;
+        cluster.start_slurmctld()?;
+        runs(cluster, job)?;
+        let_go(cluster)?;
+        ended_once(cluster, job, "FAILED", "3:0")
+    })
+}
+
+#[test]
+fn job_restart_slurmctld_that_did_not_save_a_launch_while_the_script_ends() -> Result<()> {
+    patient().accounting().run(|cluster| {
+        save_usage(cluster)?;
+        let (job, saved) = saved_as_configuring(cluster, 0, "--requeue")?;
+        cluster.mock().clear()?;
+        launched(cluster, job)?;
+        cluster.kill_slurmctld_back_at(&saved)?;
+        let_go(cluster)?;
+        wait_until("the end of the script", LIMIT, || Ok(ends(cluster, job) == 1))?;
+        cluster.start_slurmctld()?;
+        ended_once(cluster, job, "COMPLETED", "0:0")
+    })
+}
+
+/// Slurm ends the script of a job that it knows as waiting when it hears of the script from the node.
+#[test]
+fn job_restart_slurmctld_that_knows_a_launched_job_as_waiting() -> Result<()> {
+    patient().expect_log("Registered PENDING").run(|cluster| {
+        let (job, saved, process) = saved_in_line(cluster, "--requeue")?;
+        let watch = Watch::begin(job, process);
+        cluster.kill_slurmctld_back_at(&saved)?;
+        cluster.start_slurmctld()?;
+        watch.partition_stayed(cluster)?;
+        wait_until("its second run", LIMIT, || Ok(begins(cluster, job)?.len() == 2))?;
+        let_go(cluster)?;
+        let ended = cluster.await_end(job, LIMIT)?;
+        let runs: Vec<_> = begins(cluster, job)?.iter().map(|begin| begin.restarts).collect();
+        ensure!(ended.state == "COMPLETED" && runs == [0, 1], "{ended:?}, begun after {runs:?} requeues");
+        no_node_drains(cluster)
+    })
+}
+
+#[test]
+fn job_restart_slurmctld_that_knows_a_launched_job_without_requeue_as_waiting() -> Result<()> {
+    patient().expect_log("Registered PENDING").run(|cluster| {
+        let (job, saved, process) = saved_in_line(cluster, "--no-requeue")?;
+        let watch = Watch::begin(job, process);
+        cluster.kill_slurmctld_back_at(&saved)?;
+        cluster.start_slurmctld()?;
+        watch.partition_stayed(cluster)?;
+        wait_until(&format!("job {job} to be held"), LIMIT, || is_held(cluster, job))?;
+        ensure!(begins(cluster, job)?.len() == 1, "{:?}", begins(cluster, job)?);
+        no_node_drains(cluster)
+    })
+}
+
+/// The script had ended, and its partition was gone, when slurmctld was killed.
+#[test]
+fn job_restart_slurmctld_that_knows_an_ended_job_as_waiting() -> Result<()> {
+    patient().run(|cluster| {
+        let (job, saved, _) = saved_in_line(cluster, "--requeue")?;
+        let_go(cluster)?;
+        ended(cluster, job, "COMPLETED")?;
+        gone(cluster, job, 0)?;
+        cluster.kill_slurmctld_back_at(&saved)?;
+        cluster.start_slurmctld()?;
+        let known = || {
+            let view = cluster.job(job)?;
+            let is_later = view.restarts == 1 || view.is_over() || is_held(cluster, job)?;
+            Ok(is_later || begins(cluster, job)?.len() > 1)
+        };
+        wait_until("the end of the first run to be known", LIMIT, known)?;
+        let runs: Vec<_> = begins(cluster, job)?.iter().map(|begin| begin.restarts).collect();
+        ensure!(runs == [0] || runs == [0, 1], "begun after {runs:?} requeues");
+        no_node_drains(cluster)
+    })
+}
+
+#[test]
+fn job_restart_slurmctld_that_has_forgotten_a_launched_job() -> Result<()> {
+    let settings = patient().expect_log("ended while slurmctld was away").expect_log("Orphan ");
+    settings.run(|cluster| {
+        cluster.await_saved()?;
+        let saved = cluster.saved_jobs()?;
+        let job = cluster.sbatch(&script(0), &[IPUS])?;
+        let watch = Watch::begin(job, launched(cluster, job)?);
+        cluster.kill_slurmctld_back_at(&saved)?;
+        cluster.may_be_lost(job);
+        cluster.start_slurmctld()?;
+        watch.partition_stayed(cluster)?;
+        cluster.await_nodes()
+    })
+}
+
+/// A node that does not answer may still run the script.
+#[test]
+fn job_restart_slurmctld_keeps_the_partition_of_a_launched_job_until_its_node_is_down() -> Result<()> {
+    let settings = patient().nodes(2).expect_log("not responding").expect_log("on wrong node");
+    // The node is asked which jobs run there.
+    let settings = settings.expect_log("Socket timed out");
+    settings.run(|cluster| {
+        let (job, saved, _) = saved_in_line(cluster, "--requeue")?;
+        let nodes = cluster.job(job)?.nodes;
+        ensure!(nodes == "ipu-pod64-001", "{nodes}");
+        let slurmd = cluster.slurmd(1)?;
+        slurmd.signal(Signal::STOP)?;
+        cluster.kill_slurmctld_back_at(&saved)?;
+        cluster.start_slurmctld_without_nodes()?;
+        // Everything that a start of slurmctld does at once is done when another job has come and gone.
+        let other = cluster.sbatch(main_job::SHOW, &[IPUS, "--nodelist=ipu-pod64-002"])?;
+        main_job::batch_ended(cluster, other, 16)?;
+        let kept = cluster.mock().record(&partition(job))?;
+        ensure!(kept.remove_request.is_none(), "its node has not answered: {kept:?}");
+        ensure!(begins(cluster, job)?.len() == 1, "{:?}", begins(cluster, job)?);
+        cluster.update_node(1, &["State=DOWN", "Reason=test"])?;
+        gone(cluster, job, 0)?;
+        wait_until("the next run", LIMIT, || Ok(cluster.job(job)?.restarts == 1))?;
+        slurmd.signal(Signal::CONT)?;
+        cluster.await_slurmctld()
+    })
+}
