@@ -18,12 +18,12 @@ const MEMBERS: &[(&str, &str)] = &[
          details job_resrcs alloc_resp_port tres_per_node tres_per_job tres_per_task node_bitmap \
          node_bitmap_cg het_job_id restart_cnt start_time end_time time_limit priority bit_flags \
          preempt_time prep_epilog_cnt epilog_running part_ptr qos_ptr resv_name user_name spank_job_env \
-         spank_job_env_size array_recs exit_code deadline array_job_id array_task_id het_job_offset \
+         spank_job_env_size array_recs exit_code batch_host step_list deadline array_job_id array_task_id het_job_offset \
          name account licenses gres_list_req gres_list_alloc tres_req_cnt tres_alloc_cnt limit_set.tres",
     ),
     ("job_details", "magic prolog_running env_sup env_cnt begin_time requeue submit_time whole_node"),
     ("job_resources", "node_bitmap"),
-    ("node_record", "magic name gres config_ptr"),
+    ("node_record", "magic name gres config_ptr node_state protocol_version"),
     ("config_record", "magic gres"),
     ("gres_state", "plugin_id gres_data"),
     ("gres_job_state", "type_name total_gres gres_cnt_node_alloc node_cnt"),
@@ -37,7 +37,7 @@ const MEMBERS: &[(&str, &str)] = &[
     (
         "slurm_conf",
         "plugindir slurm_conf select_type select_type_param state_save_location sched_params plugstack \
-         slurmctld_params private_data slurmctld_pidfile cluster_name slurm_user_id licenses",
+         slurmctld_params private_data slurmctld_pidfile cluster_name slurm_user_id licenses batch_start_timeout",
     ),
     (
         "job_desc_msg",
@@ -46,11 +46,13 @@ const MEMBERS: &[(&str, &str)] = &[
     ),
     ("slurmctld_lock", "conf job node part fed"),
     ("slurmctld_resv", "magic licenses start_time end_time"),
+    ("slurmctld_config", "shutdown_time"),
+    ("slurm_msg", "msg_type protocol_version"),
 ];
 
 /// The structs that a table file may lack, because an older slurm-vipu measured it. The plugins then do
 /// without them.
-const OPTIONAL: &[&str] = &["slurmctld_resv"];
+const OPTIONAL: &[&str] = &["slurmctld_resv", "slurmctld_config", "slurm_msg"];
 
 /// Constants of Slurm's headers; those that every release shares become plain constants.
 const CONSTANTS: &str = "\
@@ -58,10 +60,10 @@ const CONSTANTS: &str = "\
     JOB_SUSPENDED JOB_COMPLETE JOB_CANCELLED JOB_FAILED JOB_TIMEOUT JOB_NODE_FAIL JOB_BOOT_FAIL JOB_DEADLINE JOB_OOM \
     JOB_REQUEUE_HOLD JOB_CONFIGURING JOB_COMPLETING SELECT_MODE_BASE SELECT_MODE_RUN_NOW \
     SELECT_MODE_TEST_ONLY SELECT_MODE_WILL_RUN SELECT_MODE_PREEMPT_FLAG SELECT_MODE_CHECK_FULL NO_LOCK \
-    READ_LOCK WRITE_LOCK WAIT_NO_REASON WAIT_PRIORITY WAIT_RESOURCES WAIT_LICENSES WAIT_NODE_NOT_AVAIL \
+    READ_LOCK WRITE_LOCK WAIT_NO_REASON WAIT_HELD WAIT_PRIORITY WAIT_RESOURCES WAIT_LICENSES WAIT_NODE_NOT_AVAIL \
     WAIT_ARRAY_TASK_LIMIT \
     BACKFILL_TEST TEST_NOW_ONLY PREEMPT_MODE_REQUEUE PREEMPT_MODE_CANCEL NO_VAL INFINITE WHOLE_NODE_REQUIRED \
-    ESLURM_NODES_BUSY ESLURM_INVALID_GRES ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE";
+    NODE_STATE_BASE NODE_STATE_DOWN NODE_STATE_POWERED_DOWN ESLURM_NODES_BUSY ESLURM_INVALID_GRES ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE";
 
 fn main() {
     println!("cargo::rerun-if-changed=layouts.json");

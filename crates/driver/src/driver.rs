@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use ledger::{Claim, DriverAction, Event, Seconds};
+use ledger::{Claim, DriverAction, Event};
 use tokio::task::{LocalSet, spawn_local};
 use tokio_util::sync::CancellationToken;
 use vipu_types::PartitionId;
@@ -15,7 +15,7 @@ use crate::shared_state::SharedState;
 use crate::tracked::PartitionOwner;
 use crate::{
     Entry, Environment, Journal, JournalError, LiveRecord, Orders, Stage, create, create_progress, make_idle,
-    refresh, remove, run_records, unclaimed,
+    refresh, remove, run_records, unclaimed, withheld,
 };
 
 /// The reason for which a create waits for others' removals.
@@ -24,8 +24,8 @@ const REMOVALS: &str = "idle partitions are being removed for it";
 /// The executor of orders: see [`Driver::run`].
 pub struct Driver<W: Environment> {
     shared: Rc<SharedState<W>>,
-    /// Partitions that an earlier driver has removed, and the end of the time for which their ids are not used.
-    withheld: Vec<(Claim, Seconds)>,
+    /// The partitions that no run gets before a time in the journal.
+    withheld: Vec<Claim>,
 }
 
 impl<W: Environment> Driver<W> {
@@ -33,11 +33,8 @@ impl<W: Environment> Driver<W> {
     ///
     /// It does not act on those that may exist before the ledger gives an order.
     pub fn new(environment: W, live: Vec<LiveRecord>) -> Self {
-        let withheld = live.iter().filter_map(|record| match record.stage {
-            Stage::Withheld(until) => Some((record.claim.clone(), until)),
-            _ => None,
-        });
-        let withheld = withheld.collect();
+        let withheld = live.iter().filter(|record| matches!(record.stage, Stage::Withheld(_)));
+        let withheld = withheld.map(|record| record.claim.clone()).collect();
         Self { shared: Rc::new(SharedState::new(environment, live)), withheld }
     }
 
@@ -53,9 +50,9 @@ impl<W: Environment> Driver<W> {
     pub async fn run(self, mut orders: Orders<W::Controller>) -> Result<(), JournalError> {
         let tasks = LocalSet::new();
         let work = async {
-            for (claim, until) in &self.withheld {
+            for claim in &self.withheld {
                 let (shared, tracked) = (Rc::clone(&self.shared), self.shared.tracked(&claim.partition));
-                spawn_local(remove::watch_on(shared, tracked, claim.clone(), *until));
+                spawn_local(remove::watch_on(shared, tracked, claim.clone()));
             }
             while let Some(order) = orders.0.recv().await {
                 self.take(order);
@@ -73,6 +70,13 @@ impl<W: Environment> Driver<W> {
         match order {
             Order::Do(action) => self.carry_out(action),
             Order::Pods(setups) => shared.configure(setups),
+            Order::Ended(claim, ended) => {
+                let shared = Rc::clone(shared);
+                spawn_local(async move {
+                    let partition = claim.partition.clone();
+                    shared.note(Entry::Ended { partition, ended }, &claim).await;
+                });
+            }
             Order::Launched(claim, at) => {
                 let (shared, tracked) = (Rc::clone(shared), shared.tracked(&claim.partition));
                 spawn_local(restarted_on_panic(claim.partition.clone(), move || {
@@ -111,6 +115,20 @@ impl<W: Environment> Driver<W> {
                     restarted_on_panic(claim.partition.clone(), task).await;
                     shared.environment.report(Event::KeepRecorded(claim.partition.clone()));
                 });
+            }
+            DriverAction::Withhold(claim, left) => {
+                let (shared, tracked) = (Rc::clone(shared), shared.tracked(&claim.partition));
+                spawn_local(restarted_on_panic(claim.partition.clone(), move || {
+                    withheld::withhold_in_pool(Rc::clone(&shared), Rc::clone(&tracked), claim.clone(), left)
+                }));
+            }
+            DriverAction::EndWithheld(partition) => {
+                if let Some(tracked) = shared.known(&partition) {
+                    let shared = Rc::clone(shared);
+                    spawn_local(restarted_on_panic(partition.clone(), move || {
+                        withheld::end(Rc::clone(&shared), Rc::clone(&tracked), partition.clone())
+                    }));
+                }
             }
             DriverAction::Survey(pod) => {
                 if !shared.survey(&pod) {

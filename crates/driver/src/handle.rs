@@ -1,6 +1,6 @@
 //! The queue of orders to the driver, for any thread.
 
-use ledger::{Action, Claim, DriverAction, Seconds};
+use ledger::{Action, Claim, DriverAction, EndedRun, Seconds};
 use tokio::sync::mpsc;
 
 use crate::{Host, PodSetup};
@@ -10,6 +10,7 @@ pub(crate) enum Order<C> {
     Do(DriverAction),
     Pods(Vec<PodSetup<C>>),
     Launched(Claim, Seconds),
+    Ended(Claim, EndedRun),
 }
 
 /// Sends orders to a driver and never waits. Orders to a driver that has ended are lost.
@@ -51,6 +52,11 @@ impl<C> Handle<C> {
     /// Records for a later slurmctld that the batch script of this run was launched at this time.
     pub fn launched(&self, claim: Claim, at: Seconds) {
         self.send(Order::Launched(claim, at));
+    }
+
+    /// Records for a later slurmctld that the run of a batch job has ended on this claim's partition.
+    pub fn ended(&self, claim: Claim, ended: EndedRun) {
+        self.send(Order::Ended(claim, ended));
     }
 
     fn send(&self, order: Order<C>) {

@@ -63,6 +63,7 @@ mod survey;
 mod test_claim;
 mod tracked;
 mod unclaimed;
+mod withheld;
 
 pub use call_failure::{CallError, Failure};
 pub use controller::{Controller, CreateRequest, Listing, PartitionState};

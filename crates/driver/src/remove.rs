@@ -16,10 +16,10 @@ use crate::resource::SLOW;
 use crate::resource_probes::FilesTrouble;
 use crate::shared_state::SharedState;
 use crate::tracked::{PartitionOwner, Tracked};
-use crate::{CallError, Controller, Entry, Environment, Files, PartitionState};
+use crate::{CallError, Controller, Entry, Environment, Files, PartitionState, withheld};
 
 /// The longest pause between two tries.
-const RETRY_CAP: Duration = Duration::from_secs(30);
+pub(crate) const RETRY_CAP: Duration = Duration::from_secs(30);
 
 /// The longest time for an accepted remove before the call is repeated.
 const REMOVE_TIME: Duration = Duration::from_secs(60);
@@ -31,7 +31,7 @@ const STILL_ACTIVE: Duration = Duration::from_secs(2);
 /// The time for which a partition that is gone stays on record, if one of its calls was never answered. A
 /// controller that hung may carry out old calls. A partition made within this time is removed. One made later
 /// is reported as unknown. While the entry exists, no slurmctld reuses the id and removes a wrong partition.
-const LATE_CALL: Duration = Duration::from_secs(600);
+pub(crate) const LATE_CALL: Duration = Duration::from_secs(600);
 
 /// Removes the partition of `claim` and its files when its turn comes. Returns when both are gone. A
 /// partition of others, of a pool, or shared by all jobs stays.
@@ -72,7 +72,7 @@ pub(crate) async fn remove<W: Environment>(shared: Rc<SharedState<W>>, tracked: 
     if tracked.calls.may_come_late() || !tracked.fileless.get() {
         tracked.owner.set(PartitionOwner::Late(run));
     } else {
-        if !tracked.unanswered_change.get() {
+        if !tracked.unanswered_change.get() && tracked.withheld.get().is_none() {
             shared.note(Entry::Gone(partition.clone()), claim).await;
         }
         tracked.owner.set(PartitionOwner::Unknown);
@@ -102,61 +102,31 @@ async fn is_there<C: Controller>(
     Ok(true)
 }
 
-/// Handles the remains of a partition that is gone: files in a directory that was away, and calls that may
-/// still take effect.
+/// Handles the remains of a partition without a run: files in a directory that was away, calls that may still take effect,
+/// and the time for which no run gets it.
 pub(crate) async fn watch<W: Environment>(shared: &Rc<SharedState<W>>, tracked: Rc<Tracked>, claim: &Claim) {
     let until = Seconds(shared.environment.unix_time().0.saturating_add_unsigned(LATE_CALL.as_secs()));
-    if matches!(tracked.owner.get(), PartitionOwner::Late(_)) || tracked.unanswered_change.get() {
+    let has_late_calls = || tracked.calls.may_come_late() || tracked.unanswered_change.get();
+    let has_remains = matches!(tracked.owner.get(), PartitionOwner::Late(_)) || has_late_calls();
+    if has_remains || tracked.withheld.get().is_some() {
         files_gone(shared, &tracked, claim).await;
-        if tracked.calls.may_come_late() || tracked.unanswered_change.get() {
+        if has_late_calls() && tracked.withheld.get().is_none() {
             // The next slurmctld need not remove the partition again, and knows how much of the time is left.
-            if !tracked.stays.get() {
-                let unanswered = tracked.calls.number_unanswered();
-                shared.note(Entry::Withheld { claim: claim.clone(), unanswered, until }, claim).await;
-            }
-            wait_for_late_calls(shared, claim, until).await;
+            withheld::withhold(shared, &tracked, claim, until).await;
         }
-        if !forget(shared, &tracked, claim).await {
+        if !withheld::over(shared, &tracked, claim).await {
             return;
         }
     }
     shared.close(&claim.partition, tracked);
 }
 
-/// Ends the entry of a partition that an earlier slurmctld has removed, when its calls cannot take effect any more.
-pub(crate) async fn watch_on<W: Environment>(
-    shared: Rc<SharedState<W>>,
-    tracked: Rc<Tracked>,
-    claim: Claim,
-    until: Seconds,
-) {
-    wait_for_late_calls(&shared, &claim, until).await;
-    if forget(&shared, &tracked, &claim).await {
+/// Goes on with [`watch`] after an earlier slurmctld.
+pub(crate) async fn watch_on<W: Environment>(shared: Rc<SharedState<W>>, tracked: Rc<Tracked>, claim: Claim) {
+    files_gone(&shared, &tracked, &claim).await;
+    if withheld::over(&shared, &tracked, &claim).await {
         shared.close(&claim.partition, tracked);
     }
-}
-
-async fn wait_for_late_calls<W: Environment>(shared: &SharedState<W>, claim: &Claim, until: Seconds) {
-    let left = until.0.saturating_sub(shared.environment.unix_time().0);
-    // The clock may have been set back.
-    sleep(Duration::from_secs(left.try_into().unwrap_or_default()).min(LATE_CALL)).await;
-    while shared.is_seen_to(&claim.partition) {
-        sleep(RETRY_CAP).await;
-    }
-}
-
-/// Ends the entry of a partition that is gone. False if a run has the partition.
-async fn forget<W: Environment>(shared: &SharedState<W>, tracked: &Tracked, claim: &Claim) -> bool {
-    let _turn = tracked.turn.lock().await;
-    if tracked.owner.get() == PartitionOwner::Ours {
-        // A partition of a pool has another run by now.
-        return false;
-    }
-    tracked.unanswered_change.set(false);
-    tracked.calls.forget();
-    shared.note(Entry::Gone(claim.partition.clone()), claim).await;
-    tracked.owner.set(PartitionOwner::Unknown);
-    true
 }
 
 /// Repeats `attempt` until it succeeds. Logs failures ever more rarely.

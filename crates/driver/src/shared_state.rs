@@ -34,16 +34,25 @@ impl<W: Environment> SharedState<W> {
     pub fn new(environment: W, live: Vec<LiveRecord>) -> Self {
         let tracked_partitions = live.into_iter().map(|record| {
             let (before, calls) = (Some(record.claim.clone()), CreateCalls::of(&record));
-            let owner = match record.may_exist() {
-                true => PartitionOwner::Ours,
-                false => PartitionOwner::Late(record.claim.run),
+            let withheld = match record.stage {
+                Stage::Withheld(until) => Some(until),
+                _ => None,
+            };
+            let owner = match (withheld, record.stays) {
+                (None, _) => PartitionOwner::Ours,
+                (Some(_), false) => PartitionOwner::Late(record.claim.run),
+                (Some(_), true) => PartitionOwner::Unknown,
             };
             let tracked = Tracked { before, calls, ..Tracked::new(owner) };
+            tracked.withheld.set(withheld);
+            tracked.recorded.set(true);
             tracked.home.replace(Some(record.claim.pod()));
             tracked.stays.set(record.stays);
             tracked.directory.replace(record.ipuof_dir.clone().map(Into::into));
             tracked.fileless.set(!record.may_exist());
-            tracked.unanswered_change.set(!matches!(record.stage, Stage::Creating | Stage::Created));
+            // The ledger withholds a partition of a pool for as long.
+            let is_leaving = !record.stays && !matches!(record.stage, Stage::Creating | Stage::Created);
+            tracked.unanswered_change.set(is_leaving);
             (record.claim.partition, Rc::new(tracked))
         });
         Self {

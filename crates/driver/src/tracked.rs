@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::sync::Arc;
 
-use ledger::Claim;
+use ledger::{Claim, Seconds};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use vipu_types::{JobRun, PodId};
@@ -45,6 +45,8 @@ pub(crate) struct Tracked {
     pub calls: CreateCalls,
     /// A remove or reset call was never answered. It may still take effect, however late.
     pub unanswered_change: Cell<bool>,
+    /// The end of the time for which no run gets the partition, once it is on record.
+    pub withheld: Cell<Option<Seconds>>,
     /// The partition is of a pool, or shared by all jobs. It is never made for a run, and never removed.
     pub stays: Cell<bool>,
     /// The journal may have an entry of the partition.
@@ -69,6 +71,7 @@ impl Tracked {
             owner: Cell::new(owner),
             calls: CreateCalls::default(),
             unanswered_change: Cell::new(false),
+            withheld: Cell::new(None),
             stays: Cell::new(false),
             recorded: Cell::new(owner != PartitionOwner::Unknown),
             fileless: Cell::new(false),

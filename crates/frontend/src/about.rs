@@ -53,6 +53,7 @@ impl About {
             | Event::Drain(_)
             | Event::Resume(_)
             | Event::Orphan(_)
+            | Event::Withheld { .. }
             | Event::Models(_)
             | Event::Pool { .. }
             | Event::BrokenIpus { .. }

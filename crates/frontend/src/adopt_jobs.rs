@@ -16,13 +16,17 @@ use crate::{accounting, claiming, keep_and_requeue, launch_mark};
 
 /// Takes over one job, if it was given a partition.
 pub fn adopt(frontend: &Frontend, mut job: impl JobMut) {
+    let found = stage(&job);
     if job.mentions_vipu() {
+        if found == Some(AdoptedAs::Starting) && job.is_batch() {
+            job.expect_end_of_script();
+        }
         frontend.jobs_before.add(*job);
         if job.is_pending() && job.reason().is_some_and(|shown| shown.starts_with(OURS)) {
             frontend.outside().ask_host(HostTask::WatchReason(job.id()));
         }
     }
-    let Some(found) = stage(&job) else { return };
+    let Some(found) = found else { return };
     let granted = job.environment(&Grant::variable(job.id()));
     let Some(grant) = granted.and_then(|text| text.parse::<Grant>().ok()) else { return };
     let first = || frontend.models(|models| models.first_controller(&grant.model));

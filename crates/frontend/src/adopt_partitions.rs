@@ -1,31 +1,72 @@
 //! Partitions of an earlier slurmctld in the journal: each finds its run, stays a while, or is removed.
+//!
+//! Slurm saves its jobs up to seconds after their launch, and a launch may be lost when slurmctld ends. So the nodes
+//! are asked wherever the journal knows of a run of which Slurm's records may be wrong:
+//!
+//! | Slurm's saved state has the job | the node of its script | then |
+//! |---|---|---|
+//! | CONFIGURING | runs it | it is taken over as launched |
+//! | | does not | it is launched |
+//! | RUNNING, launched right before the end | does not run it | it is launched again |
+//! | CONFIGURING or RUNNING, and the journal has its end | | it ends with its exit code |
+//! | in line, and the journal has its end | | it is held |
+//! | in line, or not at all | (all nodes) run it | its partition stays, and the job does not begin |
+//! | | do not, or are down | the partition is released, the job is requeued or held |
+
+use std::collections::HashMap;
+use std::time::Duration;
 
 use ledger::{
-    Action, AdoptedAs, Awaits, Claim, DriverAction, Event, RecordedPartition, RecordedStage, Seconds, Stale,
+    Action, AdoptedAs, Awaits, Claim, DriverAction, EndedRun, Event, RecordedPartition, RecordedStage,
+    Seconds, Stale,
 };
 use tracing::{info, warn};
+use vipu_types::PartitionId;
 
 use crate::frontend::Frontend;
-use crate::jobs_before::JobsBefore;
+use crate::outside::{HostTask, Script};
 use crate::preparing;
 use crate::sync::lock;
 
 /// The time in seconds for which no other job gets a partition of a pool, if processes of its job may be left.
 const FOR_PROCESSES: i64 = 600;
 
+/// The time in seconds before Slurm last saved its jobs in which a launch or an end counts as right before the end of
+/// slurmctld. Slurm saves its jobs within five seconds of each change, and when it ends.
+const RIGHT_BEFORE: i64 = 60;
+
 /// Takes over the partitions of the journal, after Slurm's jobs were taken over. A partition without a run is
-/// removed.
-pub fn take_over(frontend: &Frontend, records: impl IntoIterator<Item = RecordedPartition>) {
-    for record in records.into_iter().filter(|record| record.stage != RecordedStage::Withheld) {
+/// removed. `saved` is the time at which the earlier slurmctld last saved its jobs, if there was one.
+pub fn take_over(
+    frontend: &Frontend,
+    records: impl IntoIterator<Item = RecordedPartition>,
+    ended: &[EndedRun],
+    saved: Option<Seconds>,
+) {
+    let ended: Vec<_> = ended.iter().filter(|it| is_right_before(it.at, saved)).copied().collect();
+    let mut launches = HashMap::new();
+    for record in records {
+        if let RecordedStage::Withheld(until) = record.stage {
+            withhold(frontend, &record, until);
+            continue;
+        }
         let claim = frontend.jobs_before.complete(&record.claim);
         let holder = frontend.ledger().holder(&claim.partition).cloned();
         let has_it = holder.as_ref().is_some_and(|holder| holder.run == claim.run);
         if let Some(at) = record.launched.filter(|_| has_it) {
-            lock(&frontend.launched_before).insert((claim.partition.clone(), claim.run.job), at);
+            launches.insert((claim.partition.clone(), claim.run.job), at);
         }
-        if let Some(holder) = holder {
+        let may_have_processes = may_have_processes(frontend, &record);
+        let is_overtaken = |holder: &Claim| {
+            may_have_processes && claim.nodes.is_empty() && claim.run.is_of_later_job(&holder.run)
+        };
+        if let Some(holder) = holder.filter(|holder| !is_overtaken(holder)) {
             if !record.has_durable_files {
                 write_files_anew(frontend, holder);
+            }
+            if !has_it && may_have_processes {
+                // Slurm saved its state before the partition went from the one job to the other.
+                ask_for_processes(frontend, &claim);
             }
             continue;
         }
@@ -35,23 +76,92 @@ pub fn take_over(frontend: &Frontend, records: impl IntoIterator<Item = Recorded
         } else if is_waited_for(frontend, &record) {
             info!("partition {}: {} still waits for it", claim.partition, claim.run);
             frontend.prepare(claim);
-        } else if may_have_processes(frontend, &record) {
-            let until = Seconds(frontend.outside().unix_time().0.saturating_add(FOR_PROCESSES));
-            warn!(
-                "partition {} of a pool: {} began on it, and Slurm's saved state does not know of it. Processes of the job may be \
-                 left, so no other job gets the partition for {} minutes, unless `svipu partition free {}` says that there are none",
-                claim.partition,
-                claim.run,
-                FOR_PROCESSES / 60,
-                claim.partition
-            );
-            frontend.tell(Event::Adopt(claim, AdoptedAs::Kept(until)));
+        } else if may_have_processes {
+            keep_for_processes(frontend, claim);
         } else {
-            say_why_it_goes(&frontend.jobs_before, &record);
+            say_why_it_goes(&record);
             frontend.tell(Event::Orphan(claim));
         }
     }
+    for it in &ended {
+        frontend.outside().ask_host(HostTask::EndAgain(*it));
+    }
+    ask_for_scripts(frontend, &launches, &ended, saved);
     frontend.jobs_before.forget();
+    frontend.note_journal_read();
+}
+
+/// Whether something at this time happened right before the end of the earlier slurmctld, so that Slurm may not have
+/// saved it.
+fn is_right_before(at: Seconds, saved: Option<Seconds>) -> bool {
+    saved.is_none_or(|saved| at.0 >= saved.0.saturating_sub(RIGHT_BEFORE))
+}
+
+/// Has the nodes asked whether they run the scripts that were launched right before the end, or may have been.
+fn ask_for_scripts(
+    frontend: &Frontend,
+    launches: &HashMap<(PartitionId, u32), Seconds>,
+    ended: &[EndedRun],
+    saved: Option<Seconds>,
+) {
+    for (job, place) in frontend.jobs_before.scripts() {
+        let Some(claim) = frontend.ledger().live_claim(job).cloned() else { continue };
+        if ended.iter().any(|ended| ended.run == claim.run) {
+            continue;
+        }
+        let launched = launches.get(&(claim.partition.clone(), job)).copied();
+        let is_running = frontend.ledger().is_launched(job);
+        if !is_running || launched.is_some_and(|at| is_right_before(at, saved)) {
+            let script = Script { claim, job: place.job, host: place.host, launched };
+            frontend.outside().ask_host(HostTask::AskForScript(script));
+        }
+    }
+}
+
+/// Keeps a partition until the nodes of its run have told that no process of it is left. Until then, no other run of
+/// the job begins.
+fn keep_for_processes(frontend: &Frontend, claim: Claim) {
+    let (partition, run) = (&claim.partition, claim.run);
+    if claim.nodes.is_empty() {
+        // An older slurm-vipu did not note the nodes.
+        let until = Seconds(frontend.outside().unix_time().0.saturating_add(FOR_PROCESSES));
+        warn!(
+            "partition {partition} of a pool: {run} began on it, and Slurm's saved state does not know of it. Processes of the job may be \
+             left, so no other job gets the partition for {} minutes, unless `svipu partition free {partition}` says that there are none",
+            FOR_PROCESSES / 60,
+        );
+        frontend.tell(Event::Adopt(claim, AdoptedAs::Kept(until)));
+        return;
+    }
+    ask_for_processes(frontend, &claim);
+    frontend.tell(Event::Orphan(claim));
+}
+
+/// Has the nodes of a run asked whether processes of it are left. Until they have told, no other run of the job begins.
+fn ask_for_processes(frontend: &Frontend, claim: &Claim) {
+    let Claim { partition, run, nodes, .. } = claim;
+    info!(
+        "partition {partition}: {run} began on it, and Slurm's saved state does not know of it; it stays until node {} has told \
+         whether processes of the job are left",
+        nodes.join(",")
+    );
+    lock(&frontend.left_runs).insert(run.job, nodes.clone());
+    let is_in_line = frontend.jobs_before.has_in_line(*run);
+    frontend.outside().ask_host(HostTask::AskForProcesses(claim.clone(), is_in_line));
+}
+
+/// Gives a partition of a pool to no job until this time. Others are gone.
+fn withhold(frontend: &Frontend, record: &RecordedPartition, until: Seconds) {
+    let left = u64::try_from(until.0.saturating_sub(frontend.outside().unix_time().0)).unwrap_or_default();
+    if !record.stays || left == 0 {
+        return;
+    }
+    let Claim { partition, run, .. } = &record.claim;
+    info!(
+        "partition {partition} of a pool: it could not be reset after {run}, or processes of the job may be left, so no job gets it \
+         for {left} s, unless `svipu partition free {partition}` says that all is well"
+    );
+    frontend.tell(Event::Withheld { claim: record.claim.clone(), left: Duration::from_secs(left) });
 }
 
 /// Has the files of a running job's partition written anew. For a job that still waits for its partition, the
@@ -62,14 +172,14 @@ fn write_files_anew(frontend: &Frontend, claim: Claim) {
     }
 }
 
-/// Whether processes of a run may be left on a partition of a pool. Slurm saved its state before the run began, and
-/// does not know of it. Another partition would be removed, which cuts the processes off.
+/// Whether processes of a run may be left. Slurm saved its state before the run began, and does not know of it. It
+/// may believe that an earlier job still has the partition. If the nodes are not on record, only a partition of a pool is kept: another one is removed, which cuts the processes off.
 fn may_have_processes(frontend: &Frontend, record: &RecordedPartition) -> bool {
     let RecordedPartition { claim, stays, stage, .. } = record;
+    let is_of_pool = || *stays && frontend.ledger().is_pool(&claim.model);
     *stage == RecordedStage::Wanted
-        && *stays
         && claim.run.has_begun()
-        && frontend.ledger().is_pool(&claim.model)
+        && (!claim.nodes.is_empty() || is_of_pool())
         && !frontend.jobs_before.has_seen_end(claim.run)
 }
 
@@ -82,7 +192,7 @@ fn is_waited_for(frontend: &Frontend, record: &RecordedPartition) -> bool {
             .is_some_and(|waiting| preparing::is_wanted(frontend, &waiting, claim))
 }
 
-fn say_why_it_goes(jobs_before: &JobsBefore, record: &RecordedPartition) {
+fn say_why_it_goes(record: &RecordedPartition) {
     let RecordedPartition { claim, stays, stage, .. } = record;
     let (partition, run) = (&claim.partition, claim.run);
     let goes = if *stays { "giving it back" } else { "removing it" };
@@ -90,7 +200,6 @@ fn say_why_it_goes(jobs_before: &JobsBefore, record: &RecordedPartition) {
         RecordedStage::Removing => "slurmctld ended while it was being removed",
         RecordedStage::GivenUp => "its create was given up without a clear answer, so it may still be made",
         _ if !run.has_begun() => "no job waits for it any more",
-        _ if jobs_before.has_waiting(run.job) => "Slurm's saved state has the job in line",
         _ => {
             return warn!("partition {partition}: {run} ended while slurmctld was away; {goes}");
         }

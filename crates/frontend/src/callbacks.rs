@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use ledger::{Ending, Event, Launch};
+use ledger::{EndedRun, Ending, Event, Launch};
 use tracing::{debug, error};
 use vipu_types::Grant;
 
@@ -65,6 +65,9 @@ pub fn job_begin(frontend: &Frontend, mut job: impl JobMut) -> bool {
         launch_mark::forget(&mut job);
         job.take_back_launch_gate();
         show_partition::show_made(&mut job, &claim);
+        if job.is_batch() {
+            frontend.outside().note_launched(claim, frontend.outside().unix_time());
+        }
     }
     true
 }
@@ -105,8 +108,12 @@ fn forget_grant(job: &mut impl JobMut) {
 }
 
 /// Whether the job's partition is ready, or the job needs none. After a take-over that stopped half-way, an
-/// IPU job without a claim is not ready: its partition is unknown.
+/// IPU job without a claim is not ready: its partition is unknown. A job that is not launched any more because slurmctld
+/// ends is not ready either: srun would ask for its step, and wait for an answer that is lost.
 pub fn job_ready(frontend: &Frontend, job: impl Job) -> bool {
+    if job.is_configuring() && frontend.outside().is_ending() {
+        return false;
+    }
     let ledger = frontend.ledger();
     let is_unknown = || !frontend.may_hold() && job.is_configuring() && job.mentions_vipu();
     match ledger.live_claim(job.id()) {
@@ -130,6 +137,11 @@ pub fn job_fini(frontend: &Frontend, mut job: impl JobMut, done: &Cell<Option<En
     done.set(Some(ending));
     let was_launched = frontend.ledger().is_launched(job.id());
     let keep_until = keep_and_requeue::at_end(frontend, &mut job, &claim, was_launched);
+    if was_launched && job.is_batch() && job.has_ended() {
+        let at = frontend.outside().unix_time();
+        let ended = EndedRun { run: claim.run, status: job.exit_status(), at };
+        frontend.outside().note_ended(claim.clone(), ended);
+    }
     failpoints::stop!("fini");
     let job = job.id();
     frontend.tell(match keep_until {

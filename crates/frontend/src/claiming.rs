@@ -132,8 +132,8 @@ fn choose(
 pub(crate) fn claim(job: impl Job, run: JobRun, grant: &Grant, controller: ControllerName) -> Claim {
     let Grant { partition, model, size, gcds, .. } = grant.clone();
     let shape = shape(job, gcds);
-    let (user, slurm_partition, ipus) = (job.user(), job.slurm_partition(), Vec::new());
-    Claim { partition, run, user, model, controller, size, shape, slurm_partition, ipus }
+    let (user, slurm_partition, nodes) = (job.user(), job.slurm_partition(), job.node_names());
+    Claim { partition, run, user, model, controller, size, shape, slurm_partition, ipus: Vec::new(), nodes }
 }
 
 /// The shape that a job asked for, with this number of GCDs. Options that could not be read at submit count as

@@ -34,19 +34,25 @@ pub struct Frontend {
     /// The reason why no partition can be made until slurmctld is restarted.
     out_of_order: OnceLock<String>,
     closed: AtomicBool,
+    /// Whether the journal was read, or cannot be read.
+    has_read_journal: AtomicBool,
     /// The job whose job_begin failed last, and the time of that failure.
     panicked: Mutex<Option<(u32, Millis)>>,
     /// Seconds between two looks of Slurm at a waiting job.
     scheduling_interval: AtomicI64,
+    /// BatchStartTimeout of slurm.conf in seconds.
+    batch_start_timeout: AtomicI64,
     /// The jobs to preempt for a job, kept from before the stock selector's test until after it.
     pub(crate) victims: BetweenCallbacks<u32, Vec<u32>>,
     /// The work that follows if the stock selector finds nodes, kept from before its test until after it.
     pub(crate) on_nodes: BetweenCallbacks<u32, OnNodes>,
     /// The controllers among whose nodes a running test may choose.
     pub(crate) choice: BetweenCallbacks<u32, Choice>,
-    /// Launch times of batch scripts that an earlier slurmctld launched, from the journal, by partition
-    /// and job: another job may get a partition of a pool.
+    /// Launch times of batch scripts that an earlier slurmctld launched, by partition and job: another job may get a
+    /// partition of a pool.
     pub(crate) launched_before: Mutex<HashMap<(PartitionId, u32), Seconds>>,
+    /// The nodes of runs of which processes may be left, by the job that must not begin again before they told.
+    pub(crate) left_runs: Mutex<HashMap<u32, Vec<String>>>,
     /// The partitions whose lines in sacct will end as failed.
     pub(crate) failed_partitions: Mutex<HashSet<PartitionId>>,
     /// The nodes on which jobs are expected whose partitions are made first.
@@ -77,13 +83,16 @@ impl Frontend {
             models: RwLock::default(),
             out_of_order: OnceLock::new(),
             closed: AtomicBool::new(false),
+            has_read_journal: AtomicBool::new(false),
             panicked: Mutex::default(),
             scheduling_interval: AtomicI64::default(),
+            batch_start_timeout: AtomicI64::default(),
             victims: BetweenCallbacks::default(),
             on_nodes: BetweenCallbacks::default(),
             choice: BetweenCallbacks::default(),
             failed_partitions: Mutex::default(),
             launched_before: Mutex::default(),
+            left_runs: Mutex::default(),
             expected: Expected::default(),
             jobs_before: JobsBefore::default(),
             told: BetweenCallbacks::default(),
@@ -124,6 +133,7 @@ impl Frontend {
     /// that opens completion gates may be missing.
     pub fn distrust_because(&self, reason: &str) {
         self.shared_ledger.distrust();
+        self.note_journal_read();
         if self.out_of_order.set(reason.to_owned()).is_ok() {
             error!("no IPU job starts until slurmctld is restarted");
             self.tell_all_models();
@@ -133,8 +143,19 @@ impl Frontend {
     /// Makes every IPU job wait with this reason, because the thread that makes partitions has ended. The
     /// caller writes the reason into the log, as an error or as a warning.
     pub fn give_up(&self, reason: &str) {
+        self.note_journal_read();
         let _ = self.out_of_order.set(reason.to_owned());
         self.tell_all_models();
+    }
+
+    /// Notes that the partitions of the journal were taken over, or cannot be.
+    pub(crate) fn note_journal_read(&self) {
+        self.has_read_journal.store(true, Ordering::Release);
+    }
+
+    /// Whether [`Self::note_journal_read`] was called.
+    pub(crate) fn has_read_journal(&self) -> bool {
+        self.has_read_journal.load(Ordering::Acquire)
     }
 
     /// Whether a job that ends may be held in COMPLETING: only while its completion gate is sure to be
@@ -176,6 +197,16 @@ impl Frontend {
     /// Seconds without a look of Slurm after which a job counts as out of the line.
     pub(crate) fn patience(&self) -> i64 {
         2 * self.scheduling_interval.load(Ordering::Relaxed)
+    }
+
+    /// The longest time in seconds between a launch and the start of the batch script.
+    pub(crate) fn batch_start_timeout(&self) -> i64 {
+        self.batch_start_timeout.load(Ordering::Relaxed)
+    }
+
+    /// Takes the answers of nodes that were asked which jobs run there, by [`HostTask::NodesTold`].
+    pub fn nodes_told(&self, jobs: BTreeMap<String, Vec<u32>>) {
+        self.outside.ask_host(HostTask::NodesTold(jobs));
     }
 
     /// Shows the reason why a job waits, by [`HostTask::ShowReason`].
@@ -260,10 +291,12 @@ impl Frontend {
     }
 
     /// Notes that Slurm has read its configuration anew. `scheduling_interval` is the time between two looks
-    /// at a waiting job, in seconds. Nodes may have other numbers.
-    pub fn slurm_was_configured(&self, scheduling_interval: i64) {
+    /// at a waiting job, `batch_start_timeout` the longest time between a launch and the start of the script, in
+    /// seconds. Nodes may have other numbers.
+    pub fn slurm_was_configured(&self, scheduling_interval: i64, batch_start_timeout: i64) {
         self.expected.forget();
         self.scheduling_interval.store(scheduling_interval, Ordering::Relaxed);
+        self.batch_start_timeout.store(batch_start_timeout, Ordering::Relaxed);
         self.nodes_have_changed();
     }
 

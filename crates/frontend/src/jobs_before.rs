@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ledger::Claim;
 use vipu_types::JobRun;
 
-use crate::slurm::Job;
+use crate::slurm::{Job, leader_of};
 use crate::sync::{Mutex, lock};
 use crate::waiting_job::WaitingJob;
 
@@ -17,18 +17,39 @@ pub(crate) struct JobsBefore(Mutex<HashMap<u32, Before>>);
 struct Before {
     /// Its request, if it waits.
     waiting: Option<WaitingJob>,
-    /// The number of its restarts, if it is in line, also as a held job.
-    restarts_in_line: Option<u16>,
+    restarts: u16,
+    /// Whether its next run has not begun: it is in line, held, or its nodes are being cleaned.
+    is_in_line: bool,
     slurm_partition: Option<String>,
+    script: Option<ScriptPlace>,
+}
+
+/// The place of a batch script.
+#[derive(Clone, Debug)]
+pub(crate) struct ScriptPlace {
+    /// The job of the script: this one, or the leader of its heterogeneous job.
+    pub(crate) job: u32,
+    /// The node that runs the script.
+    pub(crate) host: String,
+}
+
+impl ScriptPlace {
+    fn of(job: impl Job) -> Option<Self> {
+        let leader = job.other(leader_of(job)).unwrap_or(job);
+        let host =
+            leader.batch_host().filter(|_| job.is_batch() && (job.is_running() || job.is_suspended()))?;
+        Some(Self { job: leader.id(), host })
+    }
 }
 
 impl JobsBefore {
     pub(crate) fn add(&self, job: impl Job) {
-        let is_in_line = job.is_pending() && !job.is_completing();
         let before = Before {
             waiting: WaitingJob::of(job),
-            restarts_in_line: is_in_line.then(|| job.restart_count()),
+            restarts: job.restart_count(),
+            is_in_line: job.is_pending(),
             slurm_partition: job.slurm_partition(),
+            script: ScriptPlace::of(job),
         };
         lock(&self.0).insert(job.id(), before);
     }
@@ -38,17 +59,25 @@ impl JobsBefore {
         lock(&self.0).get(&job).and_then(|before| before.waiting.clone())
     }
 
-    /// Whether this job waits, according to Slurm's saved state.
-    pub(crate) fn has_waiting(&self, job: u32) -> bool {
-        lock(&self.0).get(&job).is_some_and(|before| before.waiting.is_some())
+    /// Whether this run is the last one of a job in line, also of a held one.
+    pub(crate) fn has_in_line(&self, run: JobRun) -> bool {
+        let is_next = |before: &Before| before.is_in_line && before.restarts == run.restart;
+        lock(&self.0).get(&run.job).is_some_and(is_next)
+    }
+
+    /// The batch scripts of the jobs that have nodes, with these jobs.
+    pub(crate) fn scripts(&self) -> Vec<(u32, ScriptPlace)> {
+        let all = lock(&self.0);
+        all.iter().filter_map(|(job, before)| Some((*job, before.script.clone()?))).collect()
     }
 
     /// Whether this run has begun and ended, according to Slurm's saved state. Slurm may have saved its state before the
     /// run began.
     pub(crate) fn has_seen_end(&self, run: JobRun) -> bool {
-        let all = lock(&self.0);
-        let before = all.get(&run.job);
-        before.is_some_and(|before| before.restarts_in_line.is_none_or(|restarts| restarts > run.restart))
+        let is_seen = |before: &Before| {
+            before.restarts > run.restart || before.restarts == run.restart && !before.is_in_line
+        };
+        lock(&self.0).get(&run.job).is_some_and(is_seen)
     }
 
     /// A claim of the journal, completed with the job's Slurm partition.

@@ -1,6 +1,8 @@
 //! The front end's needs besides Slurm: clocks, and queues to the threads that carry out its decisions.
 
-use ledger::{Action, Claim, Ending, HostAction, Millis, Seconds};
+use std::collections::BTreeMap;
+
+use ledger::{Action, Claim, EndedRun, Ending, HostAction, Millis, Seconds};
 use vipu_types::JobRun;
 
 /// Clocks and queues. No method may wait: all are called under slurmctld's locks, and the queues also while
@@ -19,13 +21,32 @@ pub trait Outside: Send + Sync {
     /// Passes each action to its thread, in this order: to the driver, or to the host thread as a
     /// [`HostTask`].
     fn carry_out(&self, actions: Vec<Action>);
+    /// Whether slurmctld has begun to end, and launches no job any more.
+    fn is_ending(&self) -> bool {
+        false
+    }
     /// Records in the journal that the batch script of this run was launched at this time.
     fn note_launched(&self, claim: Claim, at: Seconds);
+    /// Records in the journal that the run of a batch job has ended.
+    fn note_ended(&self, _claim: Claim, _ended: EndedRun) {}
     /// Queues a task for the host thread.
     fn ask_host(&self, task: HostTask);
     /// Whether the plugin has switched itself off, because Slurm's records differ from the layout of its
     /// release.
     fn is_switched_off(&self) -> bool;
+}
+
+/// A batch script that an earlier slurmctld may have launched.
+#[derive(Clone, Debug)]
+pub struct Script {
+    /// The claim of the run.
+    pub claim: Claim,
+    /// The job of the script: the run's, or the leader of its heterogeneous job.
+    pub job: u32,
+    /// The node that runs the script.
+    pub host: String,
+    /// The time of the launch, if it is on record.
+    pub launched: Option<Seconds>,
 }
 
 /// A task for the host thread, which may take Slurm's locks.
@@ -57,6 +78,15 @@ pub enum HostTask {
     },
     /// End this run if it is not launched by this time, the job's deadline.
     Deadline(Claim, Seconds),
+    /// Ask a node whether the batch script of this run was launched, before it is launched or left alone.
+    AskForScript(Script),
+    /// Ask the nodes of this run whether processes of it are left, before its partition is released. The run is the
+    /// last one of a job in line if the flag is set.
+    AskForProcesses(Claim, bool),
+    /// End the job of this run, which has ended without a trace in Slurm's saved state.
+    EndAgain(EndedRun),
+    /// The jobs that run on each of the nodes that were asked and have answered.
+    NodesTold(BTreeMap<String, Vec<u32>>),
     /// Requeue the job of this run, which has ended. It begins at this time at the earliest.
     Requeue(JobRun, Seconds),
     /// Take back what was entered into Slurm's records for its accounting.

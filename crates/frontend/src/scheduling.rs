@@ -13,6 +13,7 @@ use crate::node_choice::{self, Choice};
 use crate::preparing;
 use crate::request::Resolved;
 use crate::slurm::{Job, JobMut, Question, Test};
+use crate::sync::lock;
 use crate::verdict::{Verdict, wait};
 
 /// A year, in seconds: the answer to a question about a start that is unknown.
@@ -110,6 +111,15 @@ fn obstacle(frontend: &Frontend, job: impl Job, wanted: &Resolved, question: Que
     }
     if question == Question::Start && frontend.has_begin_panicked(job.id()) {
         return Some(internal_error::to_user());
+    }
+    if question == Question::Start && frontend.outside().is_ending() {
+        return Some("vipu: slurmctld ends".into());
+    }
+    if let Some(nodes) = lock(&frontend.left_runs).get(&job.id()) {
+        return Some(format!(
+            "vipu: node {} has not told yet whether it still runs this job",
+            nodes.join(",")
+        ));
     }
     over_share(frontend, job, wanted).map(|why| why.to_string())
 }

@@ -21,6 +21,7 @@ fn claim() -> Claim {
         shape: Shape::default(),
         slurm_partition: None,
         ipus: Vec::new(),
+        nodes: Vec::new(),
     }
 }
 

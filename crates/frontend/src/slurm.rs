@@ -34,12 +34,15 @@ pub trait Job: Copy {
     fn reason(self) -> Option<String>;
     fn shown_reason(self) -> Option<String>;
     fn nodes(self) -> Vec<u32>;
+    fn node_names(self) -> Vec<String>;
+    fn batch_host(self) -> Option<String>;
     fn nodes_done(self) -> bool;
     fn het_job(self) -> u32;
     fn het_offset(self) -> u32;
     fn array(self) -> Option<(u32, u32)>;
     fn name(self) -> Option<String>;
     fn failed_with(self) -> Option<u8>;
+    fn exit_status(self) -> u32;
     fn mentions_vipu(self) -> bool;
     fn is_batch(self) -> bool;
     fn is_awaited(self) -> bool;
@@ -86,6 +89,9 @@ pub trait JobMut: Deref<Target: Job> {
     fn take_back_launch_gate(&mut self);
     fn raise_completion_gate(&mut self);
     fn configure_again(&mut self);
+    fn expect_end_of_script(&mut self);
+    fn count_restart(&mut self);
+    fn hold(&mut self);
     fn begin_soon(&mut self, delay: Duration);
     fn end_by_deadline(&mut self);
     fn expect_start(&mut self, time: i64);
@@ -221,6 +227,9 @@ pub trait Slurm {
     fn look_at<R>(&mut self, jobs: &[u32], see: impl Fn(Self::Job<'_>) -> R) -> Vec<Option<R>>;
     /// The ids of the pending jobs that ask for IPUs.
     fn pending_with_ipus(&mut self) -> Vec<u32>;
+    /// Asks these nodes which jobs run there; the answer comes as [`crate::HostTask::NodesTold`]. Returns the nodes
+    /// that cannot be asked: they are down, powered down or unknown to Slurm. If these are all, no answer comes.
+    fn ask_nodes(&mut self, nodes: &[String]) -> Vec<String>;
     /// The licences that the cluster has, and the reservations of them.
     fn licenses(&mut self) -> SiteLicenses;
     /// Takes the job write lock. Waits while a scheduling pass holds it.
@@ -242,10 +251,12 @@ pub trait Locked {
     fn job(&mut self, job: u32) -> Option<Self::Job<'_>>;
     fn open_launch_gate(&mut self, job: u32);
     fn open_launch_gate_of_launched(&mut self, job: u32, at: Seconds);
+    fn launch_again(&mut self, job: u32);
     fn requeue(&mut self, job: u32, held: bool) -> bool;
     fn requeue_until(&mut self, job: u32, begin: Seconds) -> bool;
     fn send_back(&mut self, job: u32, held: bool) -> bool;
     fn end_failed(&mut self, job: u32);
+    fn end_with(&mut self, job: u32, status: u32);
     fn tell_user(&mut self, job: u32, line: &str);
     fn tell_terminal(&mut self, job: u32, line: &str);
 }

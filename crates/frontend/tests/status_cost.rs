@@ -75,6 +75,7 @@ fn full_site() -> Frontend {
             shape: Shape::default(),
             slurm_partition: None,
             ipus: Vec::new(),
+            nodes: Vec::new(),
         }));
         frontend.tell(Event::Up(partition.clone()));
         frontend.tell(Event::Launched(partition));

@@ -56,6 +56,7 @@ fn claim(job: u32) -> Claim {
         shape: Shape::default(),
         slurm_partition: None,
         ipus: Vec::new(),
+        nodes: Vec::new(),
     }
 }
 

@@ -111,6 +111,7 @@ impl Site {
             shape: Shape::default(),
             slurm_partition: None,
             ipus: vec![],
+            nodes: vec![],
         };
         self.jobs.ends.insert(job, now.later_by(LIMIT));
         self.tell(&format!("job {job} begins"), Event::begin(claim.clone()));

@@ -1,5 +1,7 @@
 //! Instructions of the ledger to the driver and to the host thread.
 
+use std::time::Duration;
+
 use vipu_types::{JobRun, PartitionId, PodId};
 
 use crate::event::SeenPartition;
@@ -53,6 +55,10 @@ pub enum DriverAction {
     /// Record that the run failed, and that its partition stays until this time. Answer:
     /// [`crate::Event::KeepRecorded`].
     Keep(Claim, Seconds),
+    /// Record that the partition of this claim, which is of a pool, is given to no job for this time. No answer.
+    Withhold(Claim, Duration),
+    /// Record that a partition of a pool is given to jobs again. No answer.
+    EndWithheld(PartitionId),
     /// Record that a run has begun on a prepared partition, which is the partition of this run from now on.
     /// No answer.
     Bind(Claim),

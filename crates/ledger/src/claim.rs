@@ -23,6 +23,8 @@ pub struct Claim {
     pub slurm_partition: Option<String>,
     /// The chosen IPUs ([`crate::Placement::Explicit`]). Empty if the controller chooses.
     pub ipus: Vec<Place>,
+    /// The names of the run's nodes, for the slurmctld after this one. Empty before the run has nodes.
+    pub nodes: Vec<String>,
 }
 
 impl Claim {
@@ -37,6 +39,7 @@ impl Claim {
             run: other.run,
             slurm_partition: None,
             ipus: Vec::new(),
+            nodes: Vec::new(),
             ..claim.clone()
         };
         anybodys(self) == anybodys(other) && self.run.restart == other.run.restart

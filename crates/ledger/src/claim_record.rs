@@ -28,6 +28,8 @@ pub(crate) struct Record {
     pub(crate) is_outdated: bool,
     /// Whether the partition was idle before, and had another claim.
     pub(crate) is_reused: bool,
+    /// Whether the partition is of a pool, so that it is not removed.
+    pub(crate) is_of_pool: bool,
     /// Findings of listings about the partition of a running job.
     pub(crate) health: PartitionHealth,
 }
@@ -49,6 +51,7 @@ impl Record {
             was_idle: false,
             is_outdated: false,
             is_reused: false,
+            is_of_pool: false,
             health,
         }
     }

@@ -69,14 +69,14 @@ impl Stay {
 
 impl Claims {
     /// Adds a claim. Its job must have no live run, and its partition id no holder.
-    pub(crate) fn add(&mut self, now: Millis, claim: Claim, phase: Phase) -> Serial {
+    pub(crate) fn add(&mut self, now: Millis, claim: Claim, phase: Phase, is_of_pool: bool) -> Serial {
         let serial = self.next;
         self.next = Serial(serial.0 + 1);
         self.holders.insert(claim.partition.clone(), serial);
         if phase.is_live() {
             self.live.insert(claim.run.job, serial);
         }
-        let record = Record::new(now, claim, phase);
+        let record = Record { is_of_pool, ..Record::new(now, claim, phase) };
         self.tally.add(serial, &record);
         self.records.insert(serial, record);
         serial
@@ -214,10 +214,9 @@ impl Claims {
         self.holder(partition).filter(|(_, record)| is_of(&record.claim, pod))
     }
 
-    /// The holder of the IPUs of a partition on this Pod.
-    pub(crate) fn ipu_holder(&self, pod: &PodId, partition: &PartitionId) -> IpuHolder {
-        let holder = self.holder_on(pod, partition);
-        holder.map_or(IpuHolder::Unknown, |(serial, record)| record.ipu_holder(serial))
+    /// The holder of the IPUs of a partition on this Pod. None if no claim has it.
+    pub(crate) fn ipu_holder(&self, pod: &PodId, partition: &PartitionId) -> Option<IpuHolder> {
+        self.holder_on(pod, partition).map(|(serial, record)| record.ipu_holder(serial))
     }
 
     /// The claims of a Pod whose partition is not `placed`, the oldest first.

@@ -161,7 +161,8 @@ pub enum Event {
     /// [`crate::Ledger::holder`].
     Adopt(Claim, AdoptedAs),
     /// A partition of an earlier slurmctld has no run any more. It has to be removed, and no job waits for
-    /// that. Its job may have a newer run. Ignored while the partition has a claim.
+    /// that. Its job may have a newer run. Ignored while the partition has a claim, unless it is of a pool and the
+    /// claim is of an earlier job.
     Orphan(Claim),
     /// Slurm took the job's nodes away (job_fini). Unknown jobs and repetitions are ignored: raise the
     /// completion gate only while [`crate::Ledger::live_claim`] knows the job.
@@ -189,6 +190,13 @@ pub enum Event {
     /// An administrator frees a partition that is kept or idle, or that its pool gives to no job for a while. No process
     /// of a job is left on it.
     Freed(PartitionId),
+    /// An earlier front end gave a partition of a pool to no job for a while, and this time is left.
+    Withheld {
+        /// The claim of its last run.
+        claim: Claim,
+        /// The time that is left.
+        left: Duration,
+    },
     /// The create call was sent.
     CreateStarted(PartitionId),
     /// The partition is ACTIVE and its IPUoF files are durable.

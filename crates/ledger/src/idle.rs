@@ -114,10 +114,16 @@ impl Ledger {
             }
     }
 
-    /// Takes a partition from an ended run whose partition another adopted job has. The gates of the ended run
-    /// are opened.
+    /// Takes a partition from a run whose partition another adopted job has. The gates of the run are opened. If Slurm has
+    /// it as not launched yet, its saved state is older than the journal, and the run goes back into the line.
     pub(crate) fn settle_shared_id(&mut self, now: Millis, claim: &Claim, todo: &mut Vec<Action>) {
         let Some((serial, holder)) = self.claims.holder(&claim.partition) else { return };
+        if holder.phase.launch_raised() {
+            let (partition, claim) = (holder.claim.partition.clone(), holder.claim.clone());
+            let reason = format!("partition {partition} is another job's by now");
+            todo.push(Action::Driver(DriverAction::CancelCreate(partition)));
+            todo.push(Action::Host(HostAction::SendBack(claim, reason)));
+        }
         if holder.phase.completion_raised() {
             let claim = holder.claim.clone();
             todo.push(Action::Host(HostAction::OpenCompletion { claim, launch_raised: false }));
@@ -151,6 +157,7 @@ impl Ledger {
         let fits = rules.most.is_none_or(|most| size.get() <= most);
         let is_kept = in_pool || (!rules.keep.is_zero() && fits && self.is_wanted(&record.claim));
         let may_stay = is_kept
+            && !self.is_withheld(partition)
             && record.was_up
             && !record.is_outdated
             && record.health.is_good()

@@ -176,10 +176,9 @@ impl Ledger {
             let listed = pod.listed().iter();
             let listed = listed
                 .filter(|(partition, it)| match self.claims.ipu_holder(id, partition) {
-                    IpuHolder::Unknown => {
-                        !matches!(it.holder, IpuHolder::Unknown | IpuHolder::Leaving | IpuHolder::Unused)
-                    }
-                    holder => it.holder != holder,
+                    None if self.withheld.has(partition) => it.holder.is_free(),
+                    None => !matches!(it.holder, IpuHolder::Unknown | IpuHolder::Leaving | IpuHolder::Unused),
+                    Some(holder) => it.holder != holder,
                 })
                 .map(|(id, _)| id);
             let claims =

@@ -9,11 +9,13 @@ use crate::claims::Claims;
 use crate::drains::Drains;
 use crate::failed_preparations::FailedPreparations;
 use crate::free_times_cache::FreeTimesCache;
+use crate::ipu_holders::IpuHolder;
 use crate::lifecycle::{AfterRun, Signal};
 use crate::model::Model;
 use crate::past_ids::PastIds;
 use crate::pod::{Hardware, MOST_IPUS, Pod};
 use crate::waiting_line::WaitingLine;
+use crate::withheld::Withheld;
 use crate::{
     Action, AdoptedAs, Awaits, Claim, DriverAction, Ending, Event, Gates, HostAction, Launch, Millis,
     ModelFacts, Phase, SeenPartition, Step,
@@ -33,6 +35,7 @@ pub struct Ledger {
     pub(crate) free_times_cache: FreeTimesCache,
     pub(crate) failed_preparations: FailedPreparations,
     pub(crate) past_ids: PastIds,
+    pub(crate) withheld: Withheld,
     /// The number of events so far.
     pub(crate) events: u64,
 }
@@ -157,13 +160,14 @@ impl Ledger {
             Event::KeepRecorded(id) => self.answer(now, &id, Signal::KeepRecorded, &mut todo),
             Event::KeepOver(id) => self.answer(now, &id, Signal::KeepOver, &mut todo),
             Event::Freed(id) => {
-                self.end_put_aside(&id, &mut todo);
+                self.end_withheld(&id, &mut todo);
                 self.answer(now, &id, Signal::Freed, &mut todo);
             }
+            Event::Withheld { claim, left } => self.go_on_withholding(now, claim, left, &mut todo),
             Event::CreateStarted(id) => self.answer(now, &id, Signal::CreateStarted, &mut todo),
             Event::Up(id) => self.answer(now, &id, Signal::Up, &mut todo),
             Event::CreateFailed { partition: id, reason } => {
-                self.put_aside(now, now, &id);
+                self.withhold(now, now, &id, &mut todo);
                 let is_away = self.is_away(&id);
                 if !is_away {
                     self.note_failure(now, &id);
@@ -171,7 +175,7 @@ impl Ledger {
                 self.answer(now, &id, Signal::CreateFailed { reason, may_wait: is_away }, &mut todo);
             }
             Event::CreatePutOff { partition: id, reason } => {
-                self.put_aside(now, now, &id);
+                self.withhold(now, now, &id, &mut todo);
                 self.answer(now, &id, Signal::CreateFailed { reason, may_wait: true }, &mut todo);
             }
             Event::NoRoom(id) => self.refused(now, &id, &mut todo),
@@ -189,7 +193,7 @@ impl Ledger {
             Event::NodesUnknown(id) => {
                 // Processes of a job end while its partition is kept, too.
                 let since = self.kept_since(&id).unwrap_or(now);
-                self.put_aside(now, since, &id);
+                self.withhold(now, since, &id, &mut todo);
                 self.answer(now, &id, Signal::NodesDone(AfterRun::Removal), &mut todo);
             }
             Event::Idle(id) => {
@@ -197,7 +201,7 @@ impl Ledger {
                 self.trim_idle(now, &id, &mut todo);
             }
             Event::NotIdle(id) => {
-                self.put_aside(now, now, &id);
+                self.withhold(now, now, &id, &mut todo);
                 self.answer(now, &id, Signal::NotIdle, &mut todo);
             }
             Event::Overdue(id) => self.answer(now, &id, Signal::Overdue, &mut todo),
@@ -266,7 +270,10 @@ impl Ledger {
         let Some(pod) = self.pods.get_mut(id) else { return false };
         // The size of a claim is known, so its partition counts in full even without places.
         partitions.retain(|seen| !seen.places.is_empty() || !self.claims.holds(id, &seen.partition));
-        if !pod.list(now, asked, hardware, partitions, |partition| self.claims.ipu_holder(id, partition)) {
+        self.withheld.review(now);
+        let withheld = |partition: &_| self.withheld.has(partition).then_some(IpuHolder::Unknown);
+        let holder = |partition: &_| self.claims.ipu_holder(id, partition).or_else(|| withheld(partition));
+        if !pod.list(now, asked, hardware, partitions, holder) {
             return false;
         }
         // A claim of an earlier mode has IPUs outside the pool.
@@ -349,7 +356,8 @@ impl Ledger {
     }
 
     pub(crate) fn add(&mut self, now: Millis, claim: Claim, phase: Phase) {
-        let serial = self.claims.add(now, claim, phase);
+        let is_of_pool = self.pods.get(&claim.pod()).is_some_and(Pod::is_pool);
+        let serial = self.claims.add(now, claim, phase, is_of_pool);
         let Some(record) = self.claims.get(serial) else { return };
         let Some(pod) = self.pods.get_mut(&record.claim.pod()) else { return };
         pod.asks(record.claim.user);
@@ -400,7 +408,7 @@ impl Ledger {
         let Some(record) = self.claims.remove(now, serial) else { return };
         let (pod, id) = (record.claim.pod(), record.claim.partition);
         if let Some(pod) = self.pods.get_mut(&pod) {
-            pod.removed(now, serial, id.clone());
+            pod.removed(now, serial, id.clone(), self.withheld.has(&id));
         }
         self.past_ids.add(now, id);
     }

@@ -175,6 +175,7 @@ mod view;
 mod wait_reason;
 mod waiting_line;
 mod whole_times;
+mod withheld;
 
 pub use action::{Action, DriverAction, HostAction, Stale};
 pub use claim::Claim;
@@ -195,7 +196,7 @@ pub use pool::PoolChoice;
 pub use pool_member::{PoolMember, PoolMemberState};
 pub use portions::{Held, Holder, InLine, ModelState, PlacedClaim, PodState};
 pub use preparation::Preparation;
-pub use recorded::{RecordedPartition, RecordedStage};
+pub use recorded::{EndedRun, RecordedPartition, RecordedStage};
 pub use scheduler_questions::Candidate;
 pub use time::{Millis, Seconds, span};
 pub use view::{ClaimView, ModelView, PodView, View};

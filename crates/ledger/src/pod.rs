@@ -223,30 +223,28 @@ impl Pod {
         self.contact = Contact::Lost(reason);
     }
 
-    /// Takes a listing that was requested at `asked` and arrives now. `holder` gives the holder of each partition. Returns whether the
-    /// listing is news. [`Pod::place_claims`] has to follow.
+    /// Takes a listing that was requested at `asked` and arrives now. `holder` gives the holder of each partition, if there is
+    /// one. Returns whether the listing is news. [`Pod::place_claims`] has to follow.
     pub(crate) fn list(
         &mut self,
         now: Millis,
         asked: Millis,
         hardware: Hardware,
         partitions: Vec<SeenPartition>,
-        holder: impl Fn(&PartitionId) -> IpuHolder,
+        holder: impl Fn(&PartitionId) -> Option<IpuHolder>,
     ) -> bool {
         if asked < self.asked {
             return false;
         }
         if let Some(pool) = &mut self.pool {
-            self.layout = pool.take_news(now);
+            self.layout = pool.take_news();
             return self.list_pool(now, asked, holder);
         }
         self.removed.retain(|_, removed| *removed >= asked);
         let still_there = partitions.into_iter().filter(|seen| !self.removed.contains_key(&seen.partition));
         let listed = still_there.map(|SeenPartition { partition, places, leaving, .. }| {
-            let holder = match holder(&partition) {
-                IpuHolder::Unknown if leaving => IpuHolder::Leaving,
-                holder => holder,
-            };
+            let without_claim = if leaving { IpuHolder::Leaving } else { IpuHolder::Unknown };
+            let holder = holder(&partition).unwrap_or(without_claim);
             (partition, Listed { places, holder })
         });
         self.listed = listed.collect();
@@ -299,9 +297,10 @@ impl Pod {
     }
 
     /// Takes out a claim and its partition.
-    pub(crate) fn removed(&mut self, now: Millis, serial: Serial, partition: PartitionId) {
+    pub(crate) fn removed(&mut self, now: Millis, serial: Serial, partition: PartitionId, is_withheld: bool) {
         if self.is_in_pool(&partition) {
-            let holder = self.holder_without_claim(&partition);
+            let holder = self.holder_without_claim(&partition).filter(|_| !is_withheld);
+            let holder = holder.unwrap_or(IpuHolder::Unknown);
             return self.set_holder(serial, &partition, holder);
         }
         self.listed.remove(&partition);

@@ -6,7 +6,7 @@ use vipu_types::{ControllerName, IpuCount, ModelName, PartitionId, PodId};
 
 use crate::pod::Pod;
 use crate::pool_member::{PoolMember, PoolMemberState};
-use crate::{Action, Claim, HostAction, Jobs, Ledger, Millis, Phase, PoolPartition, Wish};
+use crate::{Claim, Jobs, Ledger, Millis, Phase, PoolPartition, Wish};
 
 /// The partition of a pool that a job gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,11 +39,6 @@ impl Ledger {
         self.pods.values().any(|pod| pod.is_in_pool(partition))
     }
 
-    /// Whether a partition of a pool is given to no job for a while.
-    pub fn is_put_aside(&self, partition: &PartitionId) -> bool {
-        self.pods.values().any(|pod| pod.is_put_aside(partition))
-    }
-
     /// The partitions of a pool, in the order of its layout. Empty if the Pod has no pool.
     pub(crate) fn pool_members(&self, id: &PodId) -> Vec<PoolMember> {
         let Some(pod) = self.pods.get(id) else { return Vec::new() };
@@ -51,7 +46,7 @@ impl Ledger {
             let partition = it.seen.partition.clone();
             let holder = self.claims.holder(&partition).filter(|(_, record)| record.claim.pod() == *id);
             let state = match holder.map(|(_, record)| &record.phase) {
-                None => pod.state_without_claim(it),
+                None => pod.state_without_claim(it, self.is_withheld(&partition)),
                 Some(Phase::Idle { .. }) => PoolMemberState::Free,
                 Some(Phase::Releasing { .. }) => PoolMemberState::Returning,
                 Some(_) => PoolMemberState::Used,
@@ -165,29 +160,11 @@ impl Ledger {
     /// Whether a partition of a pool was prepared for a job that did not begin on it. No process has seen it.
     pub(crate) fn is_unused_of_pool(&self, partition: &PartitionId) -> bool {
         let holder = self.claims.holder(partition);
-        holder.is_some_and(|(_, it)| !it.claim.run.has_begun() && self.in_pool(&it.claim))
-    }
-
-    /// Gives a partition of a pool to no job for a while. It could not be given to a job or be reset, or processes of
-    /// its last job may be left. The time counts from `since`.
-    pub(crate) fn put_aside(&mut self, now: Millis, since: Millis, partition: &PartitionId) {
-        let Some((_, record)) = self.claims.holder(partition) else { return };
-        if let Some(pod) = self.pods.get_mut(&record.claim.pod()) {
-            pod.put_aside(now, since, partition);
-        }
+        holder.is_some_and(|(_, it)| !it.claim.run.has_begun() && it.is_of_pool)
     }
 
     /// The time since when a partition is kept for its job.
     pub(crate) fn kept_since(&self, partition: &PartitionId) -> Option<Millis> {
         self.claims.holder(partition)?.1.kept_since
-    }
-
-    /// Gives a partition of a pool to jobs again.
-    pub(crate) fn end_put_aside(&mut self, partition: &PartitionId, todo: &mut Vec<Action>) {
-        for pod in self.pods.values_mut() {
-            if pod.end_put_aside(partition) {
-                todo.push(Action::Host(HostAction::KickScheduler));
-            }
-        }
     }
 }

@@ -181,7 +181,8 @@ impl Ledger {
             let partition = id.clone();
             let by = match pod.in_pool(id) {
                 Some(it) => {
-                    let leaving = pod.state_without_claim(it) == PoolMemberState::Returning;
+                    let state = pod.state_without_claim(it, self.is_withheld(id));
+                    let leaving = state == PoolMemberState::Returning;
                     Holder::OutOfUse { partition, leaving }
                 }
                 None => Holder::Foreign { partition, leaving: listed.holder == IpuHolder::Leaving },

@@ -1,5 +1,7 @@
 //! The journal's record of a partition, for the slurmctld that takes it over after a restart.
 
+use vipu_types::JobRun;
+
 use crate::{Claim, Seconds};
 
 /// A partition that may exist, according to the journal.
@@ -28,6 +30,18 @@ pub enum RecordedStage {
     Removing,
     /// It was being removed, and a create call for it may not have been answered.
     GivenUp,
-    /// It was gone. Its id is not used for a while, because calls may still take effect.
-    Withheld,
+    /// It was not to be used until this time: calls for it may still take effect, or processes of its job may be left.
+    /// Unless it is of a pool, it was gone.
+    Withheld(Seconds),
+}
+
+/// A run of a batch job that has ended, according to the journal. Slurm may not have saved that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndedRun {
+    /// The run.
+    pub run: JobRun,
+    /// Its wait status.
+    pub status: u32,
+    /// The time of its end.
+    pub at: Seconds,
 }

@@ -266,7 +266,8 @@ impl LedgerScheduler {
         let (partition, ipus) = idle.unwrap_or_else(|| (named_after(job.id), chosen));
         let run = JobRun { job: job.id, restart: 0, start: moment.now.0 };
         let (user, size, model) = (job.user, wish.size, wish.model);
-        Some(Claim { partition, run, user, model, controller, size, shape, slurm_partition: None, ipus })
+        let (slurm_partition, nodes) = (None, Vec::new());
+        Some(Claim { partition, run, user, model, controller, size, shape, slurm_partition, ipus, nodes })
     }
 }
 

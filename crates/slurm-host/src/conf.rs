@@ -52,6 +52,13 @@ pub fn slurm_user() -> Option<u32> {
     slurm_conf().map(|(conf, layout)| conf.read(layout.slurm_conf.slurm_user_id))
 }
 
+/// `BatchStartTimeout`, in seconds: the longest time between a launch and the start of the script, with the
+/// prolog.
+pub fn batch_start_timeout() -> i64 {
+    const DEFAULT: i64 = 10;
+    slurm_conf().map_or(DEFAULT, |(conf, layout)| conf.read(layout.slurm_conf.batch_start_timeout).into())
+}
+
 /// `SlurmctldPidFile`
 pub fn slurmctld_pid_file() -> Option<PathBuf> {
     value(|layout| layout.slurm_conf.slurmctld_pidfile).map(PathBuf::from)

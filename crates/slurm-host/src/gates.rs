@@ -82,6 +82,13 @@ impl JobMut<'_> {
 impl Locked<'_> {
     /// Opens the launch gate that [`JobMut::raise_launch_gate`] raised. A batch script starts at once.
     pub fn open_launch_gate(&mut self, job: u32) {
+        if let Some(mut job) = self.job(job).filter(|job| job.is_running() && job.is_batch()) {
+            job.forget_script();
+        }
+        self.lower_launch_gate(job);
+    }
+
+    fn lower_launch_gate(&mut self, job: u32) {
         if let Some(job) = self.find(job) {
             // SAFETY: job write, node write, conf, part and fed read locks are held (WRITE_JOBS).
             unsafe { (self.host.slurmctld.call.prolog_running_decr)(job.record().address()) };
@@ -94,16 +101,24 @@ impl Locked<'_> {
 
     /// Opens the launch gate of a job whose batch script an earlier slurmctld launched at the time `at`
     /// without saving the launch. The job's node would refuse to run the script twice, and would be drained
-    /// for it. If the node never heard of the job, Slurm notices when the node registers, and requeues the
-    /// job.
+    /// for it.
     pub fn open_launch_gate_of_launched(&mut self, job: u32, at: i64) {
         let Some(mut record) = self.job(job) else { return };
         let time_limit = record.end_time() - record.start_time();
+        record.expect_end_of_script();
         let batch_flag = record.pass_for_no_batch_job();
-        self.open_launch_gate(job);
+        self.lower_launch_gate(job);
         if let Some(mut record) = self.job(job) {
             record.is_batch_job_again(batch_flag);
             record.end_as_launched(at, time_limit);
+        }
+    }
+
+    /// Launches the script of a running batch job whose launch an earlier slurmctld did not send any more.
+    pub fn launch_again(&mut self, job: u32) {
+        if let Some(mut record) = self.job(job) {
+            record.raise_launch_gate();
+            self.open_launch_gate(job);
         }
     }
 }

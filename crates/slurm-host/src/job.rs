@@ -162,6 +162,13 @@ impl<'lock> JobRef<'lock> {
         (0..size).filter(has).filter_map(|node| u32::try_from(node).ok()).collect()
     }
 
+    /// The names of the job's nodes; none before the job begins. The node lock must be held, as in job_begin.
+    pub fn node_names(self) -> Vec<String> {
+        let numbers = self.nodes();
+        // SAFETY: under the node lock (caller).
+        unsafe { crate::nodes::names(self.host, &numbers) }
+    }
+
     /// Whether `tres_per_node` names `vipu` at all. The check is cheap, for jobs that use no IPUs.
     pub fn mentions_vipu(self) -> bool {
         self.record.mentions(self.layout().job_record.tres_per_node, b"vipu")
@@ -332,6 +339,10 @@ members! { Self, job_record, JobRef<'_>:
     het_job: read het_job_id -> u32;
     /// The place of the job in its heterogeneous job: `het_job_offset`, 0 for the leader and for other jobs.
     het_offset: read het_job_offset -> u32;
+    /// The node that runs the batch script, once the job has nodes: `batch_host`
+    batch_host: text batch_host -> Option<String>;
+    /// The wait status of a job that has ended: `exit_code`
+    exit_status: read exit_code -> u32;
     /// `account`
     account: text account -> Option<String>;
     /// `name`, which the user chooses

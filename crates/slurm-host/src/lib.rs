@@ -12,9 +12,11 @@
 //! comments depend.
 
 pub mod accounting;
+mod batch_step;
 pub mod boundary;
 pub mod conf;
 pub mod differences;
+mod ending;
 mod gates;
 pub mod gres;
 pub mod job;
@@ -33,6 +35,7 @@ mod probe;
 mod record;
 pub mod request_without_layout;
 pub mod reservations;
+pub mod running_jobs;
 pub mod running_release;
 pub mod selfcheck;
 mod slurmctld;
@@ -42,6 +45,7 @@ pub mod symbols;
 pub mod text;
 pub mod threads;
 
+pub use ending::is_ending;
 pub use slurm_release as release;
 pub use slurmctld::check;
 pub use vipu_types::version_note;

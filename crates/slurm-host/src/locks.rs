@@ -12,6 +12,7 @@ use slurm_release as facts;
 use crate::differences::lock_struct::Locks;
 use crate::job::{JobMut, JobRef};
 use crate::list;
+use crate::nodes::Askable;
 use crate::record::Record;
 use crate::reservations::{self, Reservation};
 use crate::slurmctld::{Host, host};
@@ -91,6 +92,13 @@ impl LockPermit {
         let locked = Locked::take(self, READ_NODES);
         // SAFETY: node read lock.
         (crate::conf::licenses(), unsafe { reservations::of_licenses(locked.host) })
+    }
+
+    /// Looks which of these nodes may be asked for the jobs that run there ([`crate::running_jobs::on`]).
+    pub fn askable(&mut self, nodes: &[String]) -> Askable {
+        let locked = Locked::take(self, READ_NODES);
+        // SAFETY: node read lock.
+        unsafe { crate::nodes::askable(locked.host, nodes) }
     }
 
     /// Makes the main scheduler look at the queue now, or soon if the site wants passes deferred.
@@ -193,9 +201,14 @@ impl<'thread> Locked<'thread> {
     /// Ends a job as FAILED, exit code 1.
     pub fn end_failed(&mut self, job: u32) {
         const EXIT_1: u32 = 1 << 8;
+        self.end_with(job, EXIT_1);
+    }
+
+    /// Ends a job with this wait status.
+    pub fn end_with(&mut self, job: u32, status: u32) {
         if let Some(record) = self.find(job) {
             // SAFETY: the locks of WRITE_JOBS are held; the record was found under them.
-            unsafe { self.host.slurmctld.end_job.call(job, record.record().address(), EXIT_1) };
+            unsafe { self.host.slurmctld.end_job.call(job, record.record().address(), status) };
         }
     }
 

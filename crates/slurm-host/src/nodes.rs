@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
+use slurm_release as facts;
 use slurm_release::Layout;
 
 use crate::record::Record;
@@ -53,6 +54,46 @@ pub(crate) unsafe fn table<'call>(host: &Host) -> impl Iterator<Item = (usize, R
         // SAFETY: any other slot is a node_record_t under the node lock.
         Some((place, unsafe { Record::new(node) }))
     })
+}
+
+/// Returns the names of the nodes with these numbers.
+///
+/// # Safety
+/// Only under the node lock.
+pub(crate) unsafe fn names(host: &Host, numbers: &[u32]) -> Vec<String> {
+    let is_wanted = |number: usize| u32::try_from(number).is_ok_and(|number| numbers.contains(&number));
+    // SAFETY: node lock (caller).
+    let nodes = unsafe { table(host) }.filter(|(number, _)| is_wanted(*number));
+    nodes.filter_map(|(_, node)| node.text(host.layout.node_record.name)).collect()
+}
+
+/// The state of nodes that may be asked which jobs run there.
+pub struct Askable {
+    /// The nodes that are down, powered down or unknown.
+    pub down: Vec<String>,
+    /// The oldest `protocol_version` of the others.
+    pub protocol: u16,
+}
+
+/// Looks at the state of these nodes.
+///
+/// # Safety
+/// Only under the node lock.
+pub(crate) unsafe fn askable(host: &Host, names: &[String]) -> Askable {
+    let fields = &host.layout.node_record;
+    let mut askable = Askable { down: names.to_vec(), protocol: u16::MAX };
+    // SAFETY: node lock (caller).
+    for (_, node) in unsafe { table(host) } {
+        let state = node.read(fields.node_state);
+        let is_down = state & facts::NODE_STATE_BASE == facts::NODE_STATE_DOWN
+            || state & facts::NODE_STATE_POWERED_DOWN != 0;
+        let name = node.text(fields.name).filter(|name| !is_down && names.contains(name));
+        if let Some(name) = name {
+            askable.down.retain(|down| *down != name);
+            askable.protocol = askable.protocol.min(node.read(fields.protocol_version));
+        }
+    }
+    askable
 }
 
 pub(crate) fn gres_of(number: usize, node: Record<'_>, layout: &Layout) -> Option<NodeGres> {

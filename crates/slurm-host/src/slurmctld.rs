@@ -94,6 +94,9 @@ host_functions! {
         schedule = c"schedule": fn(bool);
         queue_job_scheduler = c"queue_job_scheduler": fn();
         schedule_job_save = c"schedule_job_save": fn();
+        pick_batch_host = c"pick_batch_host": fn(RawJob) -> libc::c_int;
+        build_batch_step = c"build_batch_step": fn(RawJob) -> *mut c_void;
+        delete_step_record = c"delete_step_record": fn(RawJob, *mut c_void);
         free_job_resources = c"free_job_resources": fn(*mut *mut c_void);
         list_for_each = c"slurm_list_for_each": fn(
             *mut c_void, unsafe extern "C" fn(*mut c_void, *mut c_void) -> libc::c_int, *mut c_void,
@@ -132,6 +135,11 @@ impl<T: Copy> Variable<T> {
         symbols::find(name).map(|address| Self(address.cast())).ok_or_else(missing)
     }
 
+    /// The address of the variable.
+    pub(crate) fn address(&self) -> *mut T {
+        self.0.as_ptr()
+    }
+
     /// # Safety
     /// The lock that guards the variable is held at least for reading.
     pub(crate) unsafe fn get(&self) -> T {
@@ -163,13 +171,15 @@ pub(crate) struct Variables {
     pub(crate) default_part_loc: Variable<*mut c_void>,
     /// Guarded by the partition lock.
     pub(crate) part_list: Variable<*mut c_void>,
+    /// A `slurmctld_config_t`, of which only the time of the end is read, without a lock.
+    pub(crate) slurmctld_config: Variable<u8>,
 }
 
 impl Variables {
     fn resolve() -> Result<Self, String> {
         // SAFETY: `List job_list`, `time_t last_job_update`, `node_record_t **node_record_table_ptr`,
-        // `int node_record_count`, `bitstr_t *avail_node_bitmap`, `part_record_t *default_part_loc` and `List part_list` in every release
-        // (SAFETY.md, "Signatures").
+        // `int node_record_count`, `bitstr_t *avail_node_bitmap`, `part_record_t *default_part_loc`, `List part_list` and
+        // `slurmctld_config_t slurmctld_config` in every release (SAFETY.md, "Signatures").
         unsafe {
             Ok(Self {
                 job_list: Variable::resolve(c"job_list")?,
@@ -179,6 +189,7 @@ impl Variables {
                 avail_node_bitmap: Variable::resolve(c"avail_node_bitmap")?,
                 default_part_loc: Variable::resolve(c"default_part_loc")?,
                 part_list: Variable::resolve(c"part_list")?,
+                slurmctld_config: Variable::resolve(c"slurmctld_config")?,
             })
         }
     }

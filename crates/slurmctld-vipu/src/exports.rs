@@ -4,9 +4,12 @@ mod after_panic;
 
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::Once;
 
 use frontend::{Frontend, Verdict, accounting};
+use ledger::Seconds;
 use slurm_host::differences::refused_start;
 use slurm_host::job::{JobMut, JobRef};
 use slurm_host::job_test::{RawTest, Test};
@@ -240,11 +243,18 @@ unsafe fn take_over(plugin: &Plugin, ends: Ends) {
         plugin.frontend.distrust_because(what);
         log::error(&format!("select/vipu: {what}; no partition is made or removed until then"));
     }
-    let journal = adopted.then(|| conf::state_save_location().unwrap_or_default().join("vipu_journal"));
-    if let Err(why) = threads.and_then(|threads| threads.start_driver(journal, Surroundings::read())) {
+    let state = conf::state_save_location().unwrap_or_default();
+    let saved = unix_time_of(&state.join("job_state"));
+    let journal = adopted.then(|| state.join("vipu_journal"));
+    if let Err(why) = threads.and_then(|threads| threads.start_driver(journal, saved, Surroundings::read())) {
         log::error(&format!("select/vipu: {why}; IPU jobs will not start"));
         plugin.frontend.distrust_because(&format!("{why}; restart slurmctld"));
     }
+}
+
+/// The time at which this file was last written.
+fn unix_time_of(file: &Path) -> Option<Seconds> {
+    file.metadata().ok().map(|found| Seconds(found.mtime()))
 }
 
 unsafe extern "C" fn job_submit(description: *mut c_void, err_msg: *mut *mut c_char) -> c_int {

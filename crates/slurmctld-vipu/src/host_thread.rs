@@ -16,7 +16,10 @@ const AT_ONCE: usize = 64;
 
 /// Starts the thread. The error is one line.
 pub(crate) fn start(tasks: Receiver<HostTask>, plugin: Weak<Plugin>) -> Result<(), String> {
-    LockPermit::spawn("vipu-host", move |permit| run(&tasks, &plugin, Slurm(permit)))
+    LockPermit::spawn("vipu-host", move |permit| {
+        let slurm = Slurm { permit, plugin: plugin.clone() };
+        run(&tasks, &plugin, slurm);
+    })
 }
 
 fn run(tasks: &Receiver<HostTask>, plugin: &Weak<Plugin>, mut slurm: Slurm) {

@@ -23,6 +23,7 @@ use crate::start_line::{self, Surroundings};
 pub(crate) fn start(
     orders: Orders<ReportingController>,
     journal: Option<PathBuf>,
+    saved: Option<Seconds>,
     around: Surroundings,
     plugin: Weak<Plugin>,
 ) -> Result<(), String> {
@@ -33,7 +34,7 @@ pub(crate) fn start(
         .map_err(|error| format!("cannot start tokio: {error}"))?;
     threads::spawn("vipu-io", move || {
         let ended = boundary::guard(&|| "vipu-io".into(), Ok(()), || {
-            runtime.block_on(run(orders, journal, around, &plugin))
+            runtime.block_on(run(orders, journal, saved, around, &plugin))
         });
         match ended {
             Ok(()) => give_up(&plugin, "the thread that makes partitions has ended; restart slurmctld"),
@@ -53,6 +54,7 @@ fn stand_back(plugin: &Weak<Plugin>, by_another: &JournalError) {
 async fn run(
     orders: Orders<ReportingController>,
     journal: Option<PathBuf>,
+    saved: Option<Seconds>,
     around: Surroundings,
     plugin: &Weak<Plugin>,
 ) -> Result<(), JournalError> {
@@ -66,7 +68,8 @@ async fn run(
             let mut counters = Arc::default();
             if let Some(plugin) = plugin.upgrade() {
                 plugin.set_journal(journal.ownership());
-                frontend::take_over(&plugin.frontend, live.iter().map(LiveRecord::recorded));
+                let records = live.iter().map(LiveRecord::recorded);
+                frontend::take_over(&plugin.frontend, records, journal.ended_runs(), saved);
                 counters = plugin.counters.of_journal();
                 serve_administrators(&plugin, path);
             }

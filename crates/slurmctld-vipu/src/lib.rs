@@ -16,6 +16,7 @@ mod io_thread;
 mod model_files;
 mod node_cabling;
 mod node_gres;
+mod node_questions;
 mod plugin;
 mod prolog;
 mod public_status;

@@ -9,7 +9,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use driver::{Handle, Host, Orders, Ownership};
 use frontend::{Frontend, HostTask, Models, Outside};
-use ledger::{Action, Claim, DriverAction, HostAction, Millis, ModelFacts, Seconds};
+use ledger::{Action, Claim, DriverAction, EndedRun, HostAction, Millis, ModelFacts, Seconds};
 use slurm_host::differences::jobs_read;
 use slurm_host::nodes::NodeGres;
 use slurm_host::{local_time, selfcheck};
@@ -100,12 +100,20 @@ impl Outside for Threads {
         self.driver.launched(claim, at);
     }
 
+    fn note_ended(&self, claim: Claim, ended: EndedRun) {
+        self.driver.ended(claim, ended);
+    }
+
     fn ask_host(&self, task: HostTask) {
         self.host.push(task);
     }
 
     fn is_switched_off(&self) -> bool {
         selfcheck::is_pass_through()
+    }
+
+    fn is_ending(&self) -> bool {
+        slurm_host::is_ending()
     }
 }
 
@@ -252,7 +260,10 @@ impl Plugin {
     pub(crate) fn reconfigure(&self, nodes: &[NodeGres]) {
         self.hides_jobs.store(slurm_host::conf::hides_jobs(), Ordering::Relaxed);
         self.hides_reservations.store(slurm_host::conf::hides_reservations(), Ordering::Relaxed);
-        self.frontend.slurm_was_configured(slurm_host::conf::scheduling_interval());
+        self.frontend.slurm_was_configured(
+            slurm_host::conf::scheduling_interval(),
+            slurm_host::conf::batch_start_timeout(),
+        );
         if let Some(folder) = slurm_host::conf::folder() {
             let settings = AdminSettings::read(&folder);
             self.admin.send_if_modified(|now| settings != std::mem::replace(now, settings.clone()));

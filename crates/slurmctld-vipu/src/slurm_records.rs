@@ -1,6 +1,7 @@
 //! The front end's traits on Slurm's records, which crate `slurm-host` reads and writes.
 
 use std::ops::{Deref, RangeInclusive};
+use std::sync::Weak;
 use std::time::Duration;
 
 use frontend::slurm::{self, Job, JobMut, Question, ReservedLicenses, SiteLicenses, SlurmPartitions, Waiver};
@@ -8,13 +9,15 @@ use ledger::Seconds;
 use slurm_host::job::JobRef;
 use slurm_host::job_test::Test;
 use slurm_host::locks::{LockPermit, Locked};
+use slurm_host::nodes::Askable;
 use slurm_host::release::{is_run_now, is_test_only, is_will_run};
 use slurm_host::reservations::Reservation;
 use slurm_host::submit::JobDescription;
 use slurm_host::{conf, job, partitions};
 use vipu_types::{GresType, IpuCount, PartitionEnd, PartitionId};
 
-use crate::node_gres;
+use crate::plugin::Plugin;
+use crate::{node_gres, node_questions};
 
 /// The question of a test with this mode word.
 pub(crate) fn question(mode: u16) -> Question {
@@ -87,12 +90,15 @@ impl Job for SlurmJob<'_> {
         reason() -> Option<String>;
         shown_reason() -> Option<String>;
         nodes() -> Vec<u32>;
+        node_names() -> Vec<String>;
+        batch_host() -> Option<String>;
         nodes_done() -> bool;
         het_job() -> u32;
         het_offset() -> u32;
         array() -> Option<(u32, u32)>;
         name() -> Option<String>;
         failed_with() -> Option<u8>;
+        exit_status() -> u32;
         mentions_vipu() -> bool;
         is_batch() -> bool;
         is_awaited() -> bool;
@@ -134,6 +140,9 @@ impl JobMut for SlurmJobMut<'_> {
         take_back_launch_gate();
         raise_completion_gate();
         configure_again();
+        expect_end_of_script();
+        count_restart();
+        hold();
         begin_soon(delay: Duration);
         end_by_deadline();
         expect_start(time: i64);
@@ -247,19 +256,31 @@ impl SlurmPartitions for Partitions<'_> {
     }
 }
 
-/// slurmctld's locks.
-pub(crate) struct Slurm(pub(crate) LockPermit);
+/// slurmctld's locks, and the plugin that hears the answers of nodes.
+pub(crate) struct Slurm {
+    pub(crate) permit: LockPermit,
+    pub(crate) plugin: Weak<Plugin>,
+}
 
 impl slurm::Slurm for Slurm {
     type Job<'lock> = SlurmJob<'lock>;
     type Locked<'lock> = SlurmLocked<'lock>;
 
     fn look_at<R>(&mut self, jobs: &[u32], see: impl Fn(SlurmJob<'_>) -> R) -> Vec<Option<R>> {
-        self.0.look_at(jobs, |job| see(SlurmJob(job)))
+        self.permit.look_at(jobs, |job| see(SlurmJob(job)))
+    }
+
+    fn ask_nodes(&mut self, nodes: &[String]) -> Vec<String> {
+        let Askable { down, protocol } = self.permit.askable(nodes);
+        let asked: Vec<_> = nodes.iter().filter(|node| !down.contains(node)).cloned().collect();
+        if !asked.is_empty() {
+            node_questions::ask(asked, protocol, self.plugin.clone());
+        }
+        down
     }
 
     fn licenses(&mut self) -> SiteLicenses {
-        let (all, reservations) = self.0.licenses();
+        let (all, reservations) = self.permit.licenses();
         let reserved = |it: Reservation| ReservedLicenses {
             licenses: it.licenses,
             from: Seconds(it.start),
@@ -270,10 +291,10 @@ impl slurm::Slurm for Slurm {
     }
 
     fn write(&mut self) -> SlurmLocked<'_> {
-        SlurmLocked(self.0.write())
+        SlurmLocked(self.permit.write())
     }
 
-    of_slurm_host! { &mut Self, 0:
+    of_slurm_host! { &mut Self, permit:
         pending_with_ipus() -> Vec<u32>;
         open_completion_gate(job: u32);
         kick_scheduler();
@@ -303,9 +324,11 @@ impl slurm::Locked for SlurmLocked<'_> {
 
     of_slurm_host! { &mut Self, 0:
         open_launch_gate(job: u32);
+        launch_again(job: u32);
         requeue(job: u32, held: bool) -> bool;
         send_back(job: u32, held: bool) -> bool;
         end_failed(job: u32);
+        end_with(job: u32, status: u32);
         tell_user(job: u32, line: &str);
         tell_terminal(job: u32, line: &str);
     }

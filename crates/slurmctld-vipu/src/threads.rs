@@ -5,6 +5,7 @@ use std::sync::Weak;
 
 use driver::Orders;
 use frontend::Models;
+use ledger::Seconds;
 use tracing::error;
 
 use crate::audit_thread::{self, AuditLines};
@@ -38,11 +39,17 @@ impl Ends {
 
 impl DriverEnds {
     /// Starts vipu-io, vipu-status and vipu-audit, after the jobs of an earlier slurmctld were taken over. Otherwise their partitions
-    /// would look like orphans. Without a journal it makes and removes no partition.
+    /// would look like orphans. Without a journal it makes and removes no partition. `saved` is the time at which
+    /// the earlier slurmctld last saved its jobs.
     ///
     /// # Errors
     /// When the thread cannot be started; one line.
-    pub(crate) fn start_driver(self, journal: Option<PathBuf>, around: Surroundings) -> Result<(), String> {
+    pub(crate) fn start_driver(
+        self,
+        journal: Option<PathBuf>,
+        saved: Option<Seconds>,
+        around: Surroundings,
+    ) -> Result<(), String> {
         if let Some(state) = journal.as_deref().and_then(Path::parent) {
             if let Err(why) = status_thread::start(self.plugin.clone(), state, around.cluster.clone()) {
                 error!("{why}: svipu has no status until slurmctld is restarted");
@@ -54,6 +61,6 @@ impl DriverEnds {
                 error!("{why}: nothing is in the audit log until slurmctld is restarted");
             }
         }
-        io_thread::start(self.orders, journal, around, self.plugin)
+        io_thread::start(self.orders, journal, saved, around, self.plugin)
     }
 }

@@ -30,6 +30,11 @@ impl JobRun {
     pub const fn has_begun(self) -> bool {
         self.start >= 0
     }
+
+    /// Whether another job began this run after the other run.
+    pub const fn is_of_later_job(self, other: &Self) -> bool {
+        self.job != other.job && self.start > other.start
+    }
 }
 
 impl fmt::Display for JobRun {

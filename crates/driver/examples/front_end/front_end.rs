@@ -151,6 +151,7 @@ impl FrontEnd {
             shape: Shape::default(),
             slurm_partition: None,
             ipus: vec![],
+            nodes: vec![],
         }));
         Ok(())
     }

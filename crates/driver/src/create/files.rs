@@ -17,13 +17,14 @@ use crate::{Controller, Entry, Environment, Files, remove};
 type Config<W> = <<W as Environment>::Controller as Controller>::Config;
 
 impl<W: Environment> Create<'_, W> {
-    /// Records that the partition is about to be made, unless that is on record.
+    /// Records that the partition is about to be made. If that is on record, a successor may have read the record, and
+    /// reckons with one call.
     pub(super) async fn put_on_record(&mut self) -> Result<(), Setback> {
         let directory = self.pod.settings.ipuof_dir.clone();
         let wanted =
             Intent { directory: directory.clone(), unanswered: self.tracked.calls.number_unanswered() };
         if self.intent.as_ref() == Some(&wanted) {
-            return Ok(());
+            return self.still_in_charge().await;
         }
         self.move_to(directory.as_ref()).await?;
         self.trouble = "the journal is still being written".into();
@@ -34,6 +35,7 @@ impl<W: Environment> Create<'_, W> {
             unanswered: wanted.unanswered,
         };
         self.tracked.recorded.set(true);
+        self.tracked.withheld.set(None);
         self.tracked.begin_next_use();
         let recorded = self.deadline.hold(self.shared.record(intent)).await?;
         recorded.map_err(|error| Setback::Trouble(error.to_string().into()))?;

@@ -31,7 +31,7 @@ impl<W: Environment> Create<'_, W> {
         ))
     }
 
-    /// Confirms that this slurmctld is in charge, before a removal without a journal entry. A successor may
+    /// Confirms that this slurmctld is in charge, before a call without a journal entry of its own. A successor may
     /// have made a partition of this id by now.
     pub(super) async fn still_in_charge(&mut self) -> Result<(), Setback> {
         let confirmed = self.deadline.hold(self.shared.confirm()).await?;

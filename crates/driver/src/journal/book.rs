@@ -2,14 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use ledger::Claim;
+use ledger::{Claim, EndedRun};
 use vipu_types::PartitionId;
 
 use super::entry::{Entry, LiveRecord, Stage};
 
-/// The partitions that may exist.
+/// The time in seconds for which the end of a run stays on record. Slurm saves its jobs at least every five minutes
+/// (`PERIODIC_CHECKPOINT` in slurmctld.h, 22.05 to 26.05).
+const ENDED: i64 = 600;
+
+/// The partitions that may exist, and the runs that have ended of late.
 #[derive(Debug, Default)]
-pub(super) struct Book(BTreeMap<PartitionId, LiveRecord>);
+pub(super) struct Book {
+    partitions: BTreeMap<PartitionId, LiveRecord>,
+    /// By job, with the partition.
+    ended: BTreeMap<u32, (PartitionId, EndedRun)>,
+}
 
 impl Book {
     pub fn apply(&mut self, entry: Entry) {
@@ -17,14 +25,16 @@ impl Book {
             Entry::Create { claim, ipuof_dir, stays, unanswered } => {
                 let stage = Stage::Creating;
                 // A later slurmctld looks for the partition as if it were to be made.
-                let before = self.0.get(&claim.partition).filter(|record| record.claim.run == claim.run);
+                let before =
+                    self.partitions.get(&claim.partition).filter(|record| record.claim.run == claim.run);
                 let launched = before.and_then(|record| record.launched);
                 let record =
                     LiveRecord { ipuof_dir, stays, stage, claim, kept_until: None, launched, unanswered };
                 self.put(record);
             }
             Entry::Created(partition) => {
-                if let Some(record) = self.0.get_mut(&partition).filter(|record| record.may_exist()) {
+                if let Some(record) = self.partitions.get_mut(&partition).filter(|record| record.may_exist())
+                {
                     // A partition that is made late, after its removal was ordered, is not taken back into
                     // use.
                     let is_wanted = matches!(record.stage, Stage::Creating | Stage::Created);
@@ -34,47 +44,65 @@ impl Book {
                 }
             }
             Entry::Launched { partition, at } => {
-                if let Some(record) = self.0.get_mut(&partition) {
+                if let Some(record) = self.partitions.get_mut(&partition) {
                     record.launched = Some(at);
                 }
             }
             Entry::Kept { partition, until } => {
-                if let Some(record) = self.0.get_mut(&partition) {
+                if let Some(record) = self.partitions.get_mut(&partition) {
                     record.kept_until = Some(until);
                 }
             }
             Entry::Remove { claim, unanswered } => {
-                let record = self.0.entry(claim.partition.clone());
+                let record = self.partitions.entry(claim.partition.clone());
                 let record = record.or_insert_with(|| leaving(claim, Stage::Removing));
                 let known = record.unanswered + u32::from(record.has_open_call());
                 record.unanswered = unanswered.unwrap_or(known);
                 record.stage = if record.unanswered == 0 { Stage::Removing } else { Stage::GivenUp };
             }
-            Entry::Withheld { claim, unanswered, until } => {
-                self.put(LiveRecord { unanswered, ..leaving(claim, Stage::Withheld(until)) });
+            Entry::Withheld { claim, ipuof_dir, stays, unanswered, until } => {
+                let stage = Stage::Withheld(until);
+                self.put(LiveRecord { ipuof_dir, stays, unanswered, ..leaving(claim, stage) });
             }
             Entry::Gone(partition) => {
-                self.0.remove(&partition);
+                self.partitions.remove(&partition);
+            }
+            Entry::Ended { partition, ended } => {
+                self.ended.retain(|_, (_, old)| old.at.0.saturating_add(ENDED) > ended.at.0);
+                self.ended.insert(ended.run.job, (partition, ended));
             }
         }
     }
 
     fn put(&mut self, record: LiveRecord) {
-        self.0.insert(record.claim.partition.clone(), record);
+        self.partitions.insert(record.claim.partition.clone(), record);
     }
 
     pub fn live(&self) -> impl Iterator<Item = &LiveRecord> {
-        self.0.values()
+        self.partitions.values()
+    }
+
+    /// The runs that have ended of late.
+    pub fn ended(&self) -> impl Iterator<Item = &EndedRun> {
+        self.ended.values().map(|(_, ended)| ended)
     }
 
     /// The fewest entries that result in this state.
     pub fn entries(&self) -> impl Iterator<Item = Entry> {
-        self.live().flat_map(|record| {
+        let ended = |(partition, ended): &(PartitionId, EndedRun)| Entry::Ended {
+            partition: partition.clone(),
+            ended: *ended,
+        };
+        let partitions = self.live().flat_map(|record| {
             let LiveRecord { claim, ipuof_dir, stays, stage, unanswered, .. } = record;
             let withheld = match *stage {
-                Stage::Withheld(until) => {
-                    Some(Entry::Withheld { claim: claim.clone(), unanswered: *unanswered, until })
-                }
+                Stage::Withheld(until) => Some(Entry::Withheld {
+                    claim: claim.clone(),
+                    ipuof_dir: ipuof_dir.clone(),
+                    stays: *stays,
+                    unanswered: *unanswered,
+                    until,
+                }),
                 _ => None,
             };
             // A removal whose create is not on record has no other entry.
@@ -95,7 +123,11 @@ impl Book {
             let remove =
                 is_leaving.then(|| Entry::Remove { claim: claim.clone(), unanswered: Some(*unanswered) });
             create.into_iter().chain(created).chain(launched).chain(kept).chain(remove).chain(withheld)
-        })
+        });
+        let mut all: Vec<_> = self.ended.values().collect();
+        // An entry ends those that are much older.
+        all.sort_by_key(|(_, ended)| ended.at);
+        partitions.chain(all.into_iter().map(ended))
     }
 }
 
@@ -152,12 +184,32 @@ mod tests {
         assert_eq!(after([create(1, 0), remove(1, Some(0))]), [(Stage::Removing, 0)], "it was refused");
         assert_eq!(after([create(1, 0), remove(1, Some(1))]), [(Stage::GivenUp, 1)]);
         let until = Seconds(900);
-        let withheld = Entry::Withheld { claim: claim(1), unanswered: 1, until };
+        let (ipuof_dir, stays, unanswered) = (None, false, 1);
+        let withheld = Entry::Withheld { claim: claim(1), ipuof_dir, stays, unanswered, until };
         assert_eq!(
             after([create(1, 0), remove(1, Some(1)), withheld.clone()]),
             [(Stage::Withheld(until), 1)]
         );
         assert_eq!(after([withheld, Entry::Gone(id(1))]), []);
+        let (ipuof_dir, stays, unanswered) = (Some("/ipuof".into()), true, 0);
+        let in_pool = Entry::Withheld { claim: claim(1), ipuof_dir, stays, unanswered, until };
+        assert_eq!(after([in_pool]), [(Stage::Withheld(until), 0)]);
+    }
+
+    #[test]
+    fn the_end_of_a_run_stays_on_record_until_slurm_has_certainly_saved_it() {
+        let end = |job, at| {
+            let ended = EndedRun { run: claim(job).run, status: 3 << 8, at: Seconds(at) };
+            Entry::Ended { partition: id(job), ended }
+        };
+        let mut book = Book::default();
+        for entry in [end(1, 0), end(2, ENDED / 2), end(3, ENDED)] {
+            book.apply(entry);
+        }
+        let read = format::parse(&format::whole(&book).unwrap(), &|_| None).unwrap().book;
+        assert!(book.ended().eq(read.ended()));
+        assert_eq!(read.ended().map(|ended| ended.run.job).collect::<Vec<_>>(), [2, 3]);
+        assert_eq!(read.live().count(), 0);
     }
 
     #[test]

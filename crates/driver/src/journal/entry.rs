@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ledger::{Claim, RecordedPartition, RecordedStage, Seconds};
+use ledger::{Claim, EndedRun, RecordedPartition, RecordedStage, Seconds};
 use vipu_types::PartitionId;
 
 /// One entry of the journal.
@@ -43,11 +43,17 @@ pub enum Entry {
         /// versions.
         unanswered: Option<u32>,
     },
-    /// The partition is gone, and so are its files. Calls that were sent for it may still take effect, so its id is not
-    /// used before this time.
+    /// No run gets the partition before a certain time.
+    ///
+    /// One of a pool stays, and processes of its last run may be left. Any other is gone, and so are its files, but calls
+    /// that were sent for it may still take effect.
     Withheld {
         /// The claim of the partition.
         claim: Claim,
+        /// The directory of its IPUoF files, if it is of a pool and had any.
+        ipuof_dir: Option<PathBuf>,
+        /// Whether the partition is of a pool.
+        stays: bool,
         /// As in [`Entry::Remove`].
         unanswered: u32,
         /// The end of that time.
@@ -55,6 +61,13 @@ pub enum Entry {
     },
     /// The partition is gone, and so are its files.
     Gone(PartitionId),
+    /// The run of a batch job has ended on the partition.
+    Ended {
+        /// The partition.
+        partition: PartitionId,
+        /// The run and its end.
+        ended: EndedRun,
+    },
 }
 
 /// A partition that may exist, according to the journal.
@@ -84,7 +97,7 @@ impl LiveRecord {
 
     /// Whether the partition may exist, or has files. Otherwise the journal only keeps its id from being used.
     pub fn may_exist(&self) -> bool {
-        !matches!(self.stage, Stage::Withheld(_))
+        self.stays || !matches!(self.stage, Stage::Withheld(_))
     }
 
     /// The end of the time for which it is kept, unless a later entry removes it.
@@ -99,7 +112,7 @@ impl LiveRecord {
             (_, Some(until)) => RecordedStage::Kept(until),
             (Stage::Removing, None) => RecordedStage::Removing,
             (Stage::GivenUp, None) => RecordedStage::GivenUp,
-            (Stage::Withheld(_), None) => RecordedStage::Withheld,
+            (Stage::Withheld(until), None) => RecordedStage::Withheld(until),
             (Stage::Creating | Stage::Created, None) => RecordedStage::Wanted,
         };
         let has_durable_files = matches!(self.stage, Stage::Created | Stage::Removing);
@@ -124,6 +137,6 @@ pub enum Stage {
     Removing,
     /// The partition was about to be removed before it was up. A create call may not have been answered.
     GivenUp,
-    /// The partition is gone. Its id is not used before this time.
+    /// No run gets the partition before this time. Unless it is of a pool, it is gone.
     Withheld(Seconds),
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 
+use ledger::EndedRun;
 use tokio::sync::{oneshot, watch};
 use vipu_types::{ControllerName, ModelName};
 
@@ -26,6 +27,7 @@ use super::writer::{Record, Writer};
 pub struct FileJournal {
     path: PathBuf,
     ownership: Ownership,
+    ended: Vec<EndedRun>,
     records: Option<Sender<Record>>,
     superseded: watch::Receiver<Option<JournalError>>,
     thread: Option<JoinHandle<()>>,
@@ -55,6 +57,7 @@ impl FileJournal {
         let ownership = Ownership::claim(&path).map_err(cannot_write)?;
         let book = read(&path, &first).map_err(|error| cannot_read(&error))?;
         let live = book.live().cloned().collect();
+        let ended = book.ended().copied().collect();
         let (superseded_by, superseded) = watch::channel(None);
         let writer =
             Writer::new(path.clone(), book, ownership.clone(), superseded_by).map_err(cannot_write)?;
@@ -63,12 +66,18 @@ impl FileJournal {
             .name("vipu-journal".into())
             .spawn(move || writer.run(&received))
             .map_err(|error| JournalError::new(&path, "start its thread", &error))?;
-        Ok((Self { path, ownership, records: Some(records), superseded, thread: Some(thread) }, live))
+        let thread = Some(thread);
+        Ok((Self { path, ownership, ended, records: Some(records), superseded, thread }, live))
     }
 
     /// The record that this process opened the journal last, as far as is known.
     pub fn ownership(&self) -> Ownership {
         self.ownership.clone()
+    }
+
+    /// The runs that had ended of late when the journal was opened.
+    pub fn ended_runs(&self) -> &[EndedRun] {
+        &self.ended
     }
 
     async fn write(&self, entry: Option<Entry>) -> Result<(), JournalError> {

@@ -13,6 +13,7 @@ mod paths;
 mod stored_entry;
 mod writer;
 
+use ledger::EndedRun;
 use vipu_types::{ControllerName, ModelName};
 
 pub use entry::{Entry, LiveRecord, Stage};
@@ -41,10 +42,10 @@ pub fn damage(text: &[u8]) -> Result<Vec<String>, String> {
     Ok(format::parse(text, &|_| None)?.damage)
 }
 
-/// The partitions that may exist after these entries, by name, as they are read from a journal of these
-/// entries.
-pub fn replay(entries: impl IntoIterator<Item = Entry>) -> Vec<LiveRecord> {
+/// The partitions that may exist after these entries, by name, and the runs that have ended of late, as they are read
+/// from a journal of these entries.
+pub fn replay(entries: impl IntoIterator<Item = Entry>) -> (Vec<LiveRecord>, Vec<EndedRun>) {
     let mut book = book::Book::default();
     entries.into_iter().for_each(|entry| book.apply(entry));
-    book.live().cloned().collect()
+    (book.live().cloned().collect(), book.ended().copied().collect())
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ledger::{Claim, Seconds};
+use ledger::{Claim, EndedRun, Seconds};
 use serde::{Deserialize, Serialize};
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, Shape};
 
@@ -19,18 +19,26 @@ pub(super) enum StoredEntry {
         #[serde(default, skip_serializing_if = "is_zero")]
         unanswered: u32,
     },
-    /// An [`Entry::Create`] for a partition of a pool. A slurm-vipu without pools does not know this kind, and
-    /// therefore does not remove the partition.
+    /// An [`Entry::Create`] or [`Entry::Withheld`] for a partition of a pool. A slurm-vipu without pools does not know
+    /// this kind, and therefore does not remove the partition. One that takes the latter for the former gives the
+    /// partition to no other job for a while.
     Give {
         claim: ClaimFields,
         #[serde(skip_serializing_if = "Option::is_none")]
         ipuof_dir: Option<PathBuf>,
+        /// In seconds since the Unix epoch, for an [`Entry::Withheld`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        withheld_until: Option<i64>,
     },
     Created(PartitionId),
+    /// An [`Entry::Launched`], or an [`Entry::Ended`]. An older slurm-vipu takes the latter for the former, which does
+    /// no harm.
     Launched {
         partition: PartitionId,
-        /// In seconds since the Unix epoch.
+        /// In seconds since the Unix epoch, of an [`Entry::Ended`] too.
         at: i64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ended: Option<EndFields>,
     },
     Kept {
         partition: PartitionId,
@@ -55,6 +63,13 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
+/// The run of an [`Entry::Ended`], and its wait status.
+#[derive(Serialize, Deserialize)]
+pub(super) struct EndFields {
+    run: JobRun,
+    status: u32,
+}
+
 /// The form of a [`Claim`] in the journal.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ClaimFields {
@@ -68,6 +83,9 @@ pub(super) struct ClaimFields {
     /// Missing in entries from before users could ask for a shape.
     #[serde(default, skip_serializing_if = "Shape::is_open")]
     shape: Shape,
+    /// Missing in entries from before slurm-vipu asked nodes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    nodes: Vec<String>,
 }
 
 impl From<&Entry> for StoredEntry {
@@ -76,17 +94,28 @@ impl From<&Entry> for StoredEntry {
             Entry::Create { claim, ipuof_dir, stays, unanswered } => {
                 let (claim, ipuof_dir) = (claim.into(), ipuof_dir.clone());
                 match stays {
-                    true => Self::Give { claim, ipuof_dir },
+                    true => Self::Give { claim, ipuof_dir, withheld_until: None },
                     false => Self::Create { claim, ipuof_dir, unanswered: *unanswered },
                 }
             }
             Entry::Created(partition) => Self::Created(partition.clone()),
-            Entry::Launched { partition, at } => Self::Launched { partition: partition.clone(), at: at.0 },
+            Entry::Launched { partition, at } => {
+                Self::Launched { partition: partition.clone(), at: at.0, ended: None }
+            }
+            Entry::Ended { partition, ended: EndedRun { run, status, at } } => {
+                let ended = Some(EndFields { run: *run, status: *status });
+                Self::Launched { partition: partition.clone(), at: at.0, ended }
+            }
             Entry::Kept { partition, until } => Self::Kept { partition: partition.clone(), until: until.0 },
             Entry::Remove { claim, unanswered } => {
                 Self::Remove { claim: claim.into(), unanswered: *unanswered, withheld_until: None }
             }
-            Entry::Withheld { claim, unanswered, until } => Self::Remove {
+            Entry::Withheld { claim, ipuof_dir, stays: true, until, .. } => Self::Give {
+                claim: claim.into(),
+                ipuof_dir: ipuof_dir.clone(),
+                withheld_until: Some(until.0),
+            },
+            Entry::Withheld { claim, stays: false, unanswered, until, .. } => Self::Remove {
                 claim: claim.into(),
                 unanswered: Some(*unanswered),
                 withheld_until: Some(until.0),
@@ -106,6 +135,7 @@ impl From<&Claim> for ClaimFields {
             controller: Some(claim.controller.clone()),
             size: claim.size,
             shape: claim.shape,
+            nodes: claim.nodes.clone(),
         }
     }
 }
@@ -121,16 +151,26 @@ impl StoredEntry {
             Self::Create { claim, ipuof_dir, unanswered } => {
                 Entry::Create { claim: claim.claim(first)?, ipuof_dir, stays: false, unanswered }
             }
-            Self::Give { claim, ipuof_dir } => {
-                Entry::Create { claim: claim.claim(first)?, ipuof_dir, stays: true, unanswered: 0 }
+            Self::Give { claim, ipuof_dir, withheld_until } => {
+                let (claim, stays, unanswered) = (claim.claim(first)?, true, 0);
+                match withheld_until.map(Seconds) {
+                    Some(until) => Entry::Withheld { claim, ipuof_dir, stays, unanswered, until },
+                    None => Entry::Create { claim, ipuof_dir, stays, unanswered },
+                }
             }
             Self::Created(partition) => Entry::Created(partition),
-            Self::Launched { partition, at } => Entry::Launched { partition, at: Seconds(at) },
+            Self::Launched { partition, at, ended: None } => Entry::Launched { partition, at: Seconds(at) },
+            Self::Launched { partition, at, ended: Some(EndFields { run, status }) } => {
+                Entry::Ended { partition, ended: EndedRun { run, status, at: Seconds(at) } }
+            }
             Self::Kept { partition, until } => Entry::Kept { partition, until: Seconds(until) },
             Self::Remove { claim, unanswered, withheld_until } => {
                 let claim = claim.claim(first)?;
                 match withheld_until.map(Seconds) {
-                    Some(until) => Entry::Withheld { claim, unanswered: unanswered.unwrap_or(1), until },
+                    Some(until) => {
+                        let (ipuof_dir, stays, unanswered) = (None, false, unanswered.unwrap_or(1));
+                        Entry::Withheld { claim, ipuof_dir, stays, unanswered, until }
+                    }
                     None => Entry::Remove { claim, unanswered },
                 }
             }
@@ -141,12 +181,12 @@ impl StoredEntry {
 
 impl ClaimFields {
     fn claim(self, first: &impl Fn(&ModelName) -> Option<ControllerName>) -> Result<Claim, String> {
-        let Self { partition, run, user, model, controller, size, shape } = self;
+        let Self { partition, run, user, model, controller, size, shape, nodes } = self;
         let controller = controller.or_else(|| first(&model)).ok_or_else(|| {
             format!("partition {partition} is on a controller of model {model}, which is not configured")
         })?;
         // The controller lists the places of the IPUs.
         let (slurm_partition, ipus) = (None, Vec::new());
-        Ok(Claim { partition, run, user, model, controller, size, shape, slurm_partition, ipus })
+        Ok(Claim { partition, run, user, model, controller, size, shape, slurm_partition, ipus, nodes })
     }
 }

@@ -15,6 +15,7 @@ pub fn claim(job: u32) -> Claim {
         shape: Shape::default(),
         slurm_partition: None,
         ipus: vec![],
+        nodes: vec![],
     }
 }
 

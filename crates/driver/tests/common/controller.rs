@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use driver::{CallError, Controller, CreateRequest, Failure, Listing, ModelSettings, PartitionState};
-use ledger::{Place, SeenPartition};
+use ledger::{Place, PoolBlock, PoolPartition, SeenPartition};
 use mock_vipu::{Effect, Fault, Nanos, Pod, Refusal};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
@@ -17,7 +17,7 @@ use vipu_client::wire::{
     CreatePartitionRequest, PartitionIpu, PartitionOperationState as Operation, PartitionReadyState as Ready,
     PartitionRequirements,
 };
-use vipu_types::{ControllerName, JobRun, ModelName, PartitionId};
+use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId};
 
 /// The maker of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub enum Maker {
     Us(JobRun),
     /// Another cluster.
     Others,
+    /// This cluster, for the pool of a model.
+    Pool,
 }
 
 /// Distinguishes a partition from others with its name.
@@ -191,17 +193,28 @@ impl<S: Default> Machine<S> {
         }
     }
 
-    fn listing(&self) -> Listing {
+    fn listing(&self, settings: &ModelSettings) -> Listing {
         let listed = self.pod.borrow_mut().list("", self.now()).unwrap();
         let place =
             |ipu: &PartitionIpu| Place { domain: ipu.ipulink_domain_topology_id, index: ipu.topology_id };
-        let seen = listed.into_iter().map(|it| SeenPartition {
-            leaving: it.ready_state() == Ready::PsRemoved,
-            fault: (it.ready_state() == Ready::PsError).then(|| "it is in error".to_owned()),
-            partition: PartitionId::new(it.id).unwrap(),
-            places: it.spec.iter().flat_map(|spec| &spec.ipus).map(place).collect(),
-        });
-        Listing { ipus: self.pod.borrow().ipus(), partitions: seen.collect(), ..Listing::default() }
+        let (mut partitions, mut pool) = (Vec::new(), Vec::new());
+        for it in listed {
+            let is_ready = it.ready_state() != Ready::PsPending;
+            let seen = SeenPartition {
+                leaving: it.ready_state() == Ready::PsRemoved,
+                fault: (it.ready_state() == Ready::PsError).then(|| "it is in error".to_owned()),
+                partition: PartitionId::new(it.id).unwrap(),
+                places: it.spec.iter().flat_map(|spec| &spec.ipus).map(place).collect(),
+            };
+            partitions.push(seen.clone());
+            if let Some(size) =
+                IpuCount::new(seen.places.len() as u64).ok().filter(|_| settings.has_in_pool(&seen.partition))
+            {
+                let block = PoolBlock { size, is_reconfigurable: false };
+                pool.push(PoolPartition { seen, block, gcds: 1, is_ready });
+            }
+        }
+        Listing { ipus: self.pod.borrow().ipus(), partitions, pool, ..Listing::default() }
     }
 }
 
@@ -351,8 +364,10 @@ impl<N: Network> Controller for Line<N> {
         self.network.noted(partition, before);
     }
 
-    async fn survey(&self, _: &ModelSettings) -> Result<Listing, CallError> {
-        let mut listing = self.call(Call::Survey, None, Machine::listing).await?;
+    async fn survey(&self, settings: &ModelSettings) -> Result<Listing, CallError> {
+        let settings = settings.clone();
+        let listing = move |machine: &Machine<N::State>| machine.listing(&settings);
+        let mut listing = self.call(Call::Survey, None, listing).await?;
         self.network.change(&self.machine, &mut listing);
         Ok(listing)
     }

@@ -288,12 +288,16 @@ impl Journal for Scene {
             }
             Entry::Created(id) => format!("journal created {}", short(id)),
             Entry::Launched { partition, at } => format!("journal launched {} at {}", short(partition), at.0),
+            Entry::Ended { partition, ended } => {
+                format!("journal ended {} at {}", short(partition), ended.at.0)
+            }
             Entry::Kept { partition, until } => {
                 format!("journal kept {} until {}", short(partition), until.0)
             }
             Entry::Remove { claim, .. } => format!("journal remove {}", short(&claim.partition)),
-            Entry::Withheld { claim, until, .. } => {
-                format!("journal withheld {} until {}", short(&claim.partition), until.0)
+            Entry::Withheld { claim, stays, until, .. } => {
+                let what = if *stays { "withheld in pool" } else { "withheld" };
+                format!("journal {what} {} until {}", short(&claim.partition), until.0)
             }
             Entry::Gone(id) => format!("journal gone {}", short(id)),
         };

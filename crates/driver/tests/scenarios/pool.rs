@@ -76,6 +76,66 @@ scenarios! {
         idle-reset 1 -> idle 1
         files"
 
+    /// Processes of its job may be left. The entry is written before the one of the removal.
+    mode_pool_partition_is_withheld_for_the_time_in_the_journal "
+        configure pool=slurm*
+        put 1
+        pass 5
+        reuse 2 id 1 -> up 1
+        forget
+        withhold 2 id 1 until 500
+        remove 2 id 1 -> gone 1
+        log * journal withheld in pool 1 until 505 | files of 1 off /ipuof | gone 1
+        pass 490
+        count 0 journal gone 1
+        pass 20
+        count 1 journal gone 1
+        reuse 3 id 1 -> up 1"
+
+    mode_pool_partition_that_an_earlier_slurmctld_withholds_keeps_its_time "
+        record 1 /old withheld-in-pool
+        configure pool=slurm*
+        put 1
+        pass 5
+        count 1 files of 1 off /old
+        pass 590
+        count 0 journal gone 1
+        pass 10
+        count 1 journal gone 1
+        there 1"
+
+    /// The next slurmctld gives it to jobs, too.
+    mode_pool_partition_that_an_administrator_frees_is_withheld_no_longer "
+        record 1 /old withheld-in-pool
+        configure pool=slurm*
+        put 1
+        pass 5
+        end-withheld 1
+        pass 1
+        count 1 journal gone 1
+        reuse 3 id 1 -> up 1
+        pass 600
+        count 1 journal gone 1"
+
+    /// Its new time counts, not the one that was ended.
+    mode_pool_partition_is_withheld_again_after_it_was_freed "
+        configure pool=slurm*
+        put 1
+        pass 5
+        reuse 2 id 1 -> up 1
+        withhold 2 id 1 until 500
+        remove 2 id 1 -> gone 1
+        end-withheld 2 id 1
+        pass 95
+        reuse 3 id 1 -> up 1
+        withhold 3 id 1 until 500
+        remove 3 id 1 -> gone 1
+        forget
+        pass 490
+        count 0 journal gone 1
+        pass 20
+        count 1 journal gone 1"
+
     mode_pool_partition_is_not_freed_as_a_foreign_one "
         configure pool=slurm*
         put 1

@@ -200,6 +200,8 @@ impl Script {
             "refresh" => DriverAction::Refresh(claim, Stale::MayBeLost),
             "cancel" => DriverAction::CancelCreate(claim.partition),
             "keep" => DriverAction::Keep(claim, until),
+            "withhold" => DriverAction::Withhold(claim, Duration::from_secs(until.0.try_into().unwrap())),
+            "end-withheld" => DriverAction::EndWithheld(claim.partition),
             "foreign" => DriverAction::RemoveForeign { pod: claim.pod(), partition: claim.partition },
             "unclaimed" => DriverAction::Unclaimed { pod: claim.pod(), seen: seen(&claim) },
             other => panic!("no action '{other}'"),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use ledger::{Awaits, Claim, Event, Millis};
 use tracing::warn;
 
+use super::node_questions::NodeQuestions;
 use super::watch_list::{WatchList, after, since};
 use crate::frontend::Frontend;
 use crate::show_partition;
@@ -86,9 +87,9 @@ impl EndedJobs {
     }
 
     /// Tells the ledger of jobs whose nodes are done, and of jobs for which Slurm has waited for RemoveWait.
-    pub(super) fn look(&mut self, frontend: &Frontend, slurm: &mut impl Slurm) {
+    pub(super) fn look(&mut self, frontend: &Frontend, slurm: &mut impl Slurm, questions: &NodeQuestions) {
         let now = frontend.now();
-        self.ask_nodes(frontend, slurm, now);
+        self.look_at_nodes(frontend, slurm, questions, now);
         self.show_removals(frontend, slurm, now);
         for Ended { claim, patience, .. } in self.held.due(now, |ended| ended.patience) {
             if frontend.ledger().completion_raised(&claim) {
@@ -131,8 +132,17 @@ impl EndedJobs {
         }
     }
 
-    fn ask_nodes(&mut self, frontend: &Frontend, slurm: &mut impl Slurm, now: Millis) {
-        let due = self.on_nodes.due(now, |ended| ended.nodes_pause(now));
+    fn look_at_nodes(
+        &mut self,
+        frontend: &Frontend,
+        slurm: &mut impl Slurm,
+        questions: &NodeQuestions,
+        now: Millis,
+    ) {
+        let mut due = self.on_nodes.due(now, |ended| ended.nodes_pause(now));
+        // The journal may know of a later run on the partition of a job that has ended.
+        let is_known = frontend.has_read_journal();
+        due.retain(|ended| is_known && !questions.is_about_processes_on(&ended.claim.partition));
         if due.is_empty() {
             return;
         }

@@ -10,6 +10,7 @@ mod ended_jobs;
 mod job_deadlines;
 mod kept_partitions;
 mod license_reservations;
+mod node_questions;
 mod prepared_recheck;
 mod reason_recheck;
 mod terminals;
@@ -19,13 +20,14 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use ledger::{Awaits, Claim, Ending, Event, HostAction, Seconds};
+use ledger::{Awaits, Claim, EndedRun, Ending, Event, HostAction, Seconds};
 use vipu_types::JobRun;
 
 use self::actions::{Afterwards, act_or_end};
-use self::end_job::starting;
+use self::end_job::{end_again, starting};
 use self::ended_jobs::EndedJobs;
 use self::job_deadlines::Deadlines;
+use self::node_questions::NodeQuestions;
 use self::reason_recheck::ReasonRecheck;
 use self::terminals::Terminals;
 use self::watch_list::{WatchList, after};
@@ -43,6 +45,9 @@ const SUSPENDED_POLL: Duration = Duration::from_millis(250);
 /// of the earlier run.
 const BEGIN_SOON: Duration = Duration::from_secs(2);
 
+/// The time between two looks whether a slurmctld that has begun to end goes on, as after a failed reconfigure.
+const ENDING_POLL: Duration = Duration::from_millis(250);
+
 /// The delay of the scheduler's wake-up after the time at which a job may begin. Slurm's clock has whole
 /// seconds.
 const WAKE_MARGIN: Duration = Duration::from_millis(50);
@@ -51,6 +56,7 @@ const WAKE_MARGIN: Duration = Duration::from_millis(50);
 #[derive(Default)]
 pub struct HostThread {
     ended_jobs: EndedJobs,
+    node_questions: NodeQuestions,
     /// Jobs that have their partition, and were suspended before they were launched.
     suspended: WatchList<Claim>,
     /// Partitions that are made while their jobs wait.
@@ -68,18 +74,26 @@ pub struct HostThread {
     jobs_to_see: JobsToSee,
     /// Whether to look at the reservations of licences.
     looks_at_reservations: bool,
+    /// Tasks that came after slurmctld began to end.
+    put_off: Vec<HostTask>,
+    /// Work that is due now.
+    due: Due,
 }
 
 impl HostThread {
     /// The time until the next look, if no task comes before.
     #[must_use]
     pub fn pause(&self, frontend: &Frontend) -> Duration {
-        if !self.jobs_to_see.is_empty() {
+        if frontend.outside().is_ending() {
+            return ENDING_POLL;
+        }
+        if !self.jobs_to_see.is_empty() || !self.put_off.is_empty() || !self.due.is_empty() {
             return Duration::ZERO;
         }
         let now = frontend.now();
         let next = [
             self.ended_jobs.next(),
+            self.node_questions.next(),
             self.suspended.next(),
             self.prepared.next(),
             self.kept.next(),
@@ -95,10 +109,19 @@ impl HostThread {
 
     /// Carries out these tasks, and looks at everything that is due.
     pub fn work(&mut self, frontend: &Frontend, slurm: &mut impl Slurm, tasks: Vec<HostTask>) {
-        if !tasks.is_empty() {
-            self.do_tasks(frontend, slurm, tasks);
+        self.put_off.extend(tasks);
+        if frontend.outside().is_ending() {
+            // A launch would be lost, and the next slurmctld takes over what is left.
+            return;
         }
-        self.ended_jobs.look(frontend, slurm);
+        for task in std::mem::take(&mut self.put_off) {
+            self.sort(frontend, slurm, task);
+        }
+        self.do_due(frontend, slurm);
+        let launches = self.node_questions.look(frontend, slurm);
+        launches.into_iter().for_each(|launch| self.sort(frontend, slurm, launch));
+        self.do_due(frontend, slurm);
+        self.ended_jobs.look(frontend, slurm, &self.node_questions);
         prepared_recheck::look(&mut self.prepared, frontend, slurm);
         kept_partitions::look(&mut self.kept, frontend, slurm);
         job_deadlines::look(&mut self.deadlines, frontend, slurm);
@@ -116,17 +139,22 @@ impl HostThread {
         }
     }
 
-    fn do_tasks(&mut self, frontend: &Frontend, slurm: &mut impl Slurm, tasks: Vec<HostTask>) {
-        let mut due = Due::default();
-        for task in tasks {
-            self.sort(frontend, task, &mut due);
+    /// Does the work that is due, unless slurmctld has begun to end.
+    fn do_due(&mut self, frontend: &Frontend, slurm: &mut impl Slurm) {
+        if self.due.is_empty() {
+            return;
         }
         let mut afterwards = Afterwards::default();
-        if !due.is_empty() {
+        {
             let mut slurm = slurm.write();
             if frontend.is_closed() {
+                self.due = Due::default();
                 return; // Slurm has read its jobs anew while this waited for the lock.
             }
+            if frontend.outside().is_ending() {
+                return; // It began to end while this waited for the lock.
+            }
+            let due = std::mem::take(&mut self.due);
             let waiting = due.carry_out(frontend, &mut slurm, &mut afterwards);
             let now = frontend.now();
             waiting.into_iter().for_each(|job| self.terminals.waits(job, now));
@@ -148,10 +176,20 @@ impl HostThread {
     }
 
     /// Puts a task into the list of its periodic looks, or among the work that is due now.
-    fn sort(&mut self, frontend: &Frontend, task: HostTask, due: &mut Due) {
-        let now = frontend.now();
+    fn sort(&mut self, frontend: &Frontend, slurm: &mut impl Slurm, task: HostTask) {
+        let (now, due) = (frontend.now(), &mut self.due);
         match task {
             HostTask::Act(HostAction::AwaitNodes(claim)) => self.ended_jobs.await_nodes(frontend, claim),
+            HostTask::Act(HostAction::OpenLaunch(claim)) if self.node_questions.put_off(&claim) => {}
+            HostTask::AskForScript(script) => self.node_questions.ask_for_script(frontend, script),
+            HostTask::AskForProcesses(claim, is_in_line) => {
+                self.node_questions.ask_for_processes(claim, is_in_line);
+            }
+            HostTask::EndAgain(ended) => due.ended.push(ended),
+            HostTask::NodesTold(jobs) => {
+                let launches = self.node_questions.told(frontend, slurm, &jobs);
+                launches.into_iter().for_each(|launch| self.sort(frontend, slurm, launch));
+            }
             HostTask::Act(HostAction::EndKeep(claim, until)) => {
                 self.kept.watch(after(now, kept_partitions::POLL), (claim, until));
             }
@@ -192,14 +230,12 @@ impl HostThread {
         let resumed: Vec<Claim> =
             claims.iter().zip(suspended).filter(is_resumed).map(|(claim, _)| claim.clone()).collect();
         self.suspended.retain(|claim| !resumed.contains(claim));
-        let launches: Vec<_> = resumed
+        let launches = resumed
             .into_iter()
             .filter(|claim| frontend.ledger().awaits(claim) == Some(Awaits::Launch))
-            .map(|claim| HostTask::Act(HostAction::OpenLaunch(claim)))
-            .collect();
-        if !launches.is_empty() {
-            self.do_tasks(frontend, slurm, launches);
-        }
+            .map(HostAction::OpenLaunch);
+        self.due.actions.extend(launches);
+        self.do_due(frontend, slurm);
     }
 }
 
@@ -212,6 +248,8 @@ struct Due {
     actions: Vec<HostAction>,
     ends: Vec<(u32, Option<Ending>)>,
     requeues: Vec<(JobRun, Seconds)>,
+    /// Runs that have ended before this slurmctld began.
+    ended: Vec<EndedRun>,
     /// The reason for each job. The last one counts.
     reasons: HashMap<u32, String>,
 }
@@ -223,6 +261,7 @@ impl Due {
             && self.actions.is_empty()
             && self.ends.is_empty()
             && self.requeues.is_empty()
+            && self.ended.is_empty()
             && self.reasons.is_empty()
     }
 
@@ -238,6 +277,9 @@ impl Due {
         }
         for (run, line, aloud) in self.lines {
             guard(&|| format!("line for {run}"), (), || say_creating(slurm, run, &line, aloud));
+        }
+        for ended in self.ended {
+            guard(&|| format!("end of job {}", ended.run.job), (), || end_again(slurm, ended));
         }
         for action in self.actions {
             act_or_end(frontend, slurm, action, afterwards);

@@ -78,7 +78,7 @@ impl Frontend {
 
     /// Gives a partition of a pool that no job has to jobs again.
     fn free_in_pool(&self, partition: PartitionId) -> Outcome {
-        if !self.ledger().is_put_aside(&partition) {
+        if !self.ledger().is_withheld(&partition) {
             return Err(format!(
                 "{partition} is of a pool and has no job. slurm-vipu never removes it: mend or remove it on the controller"
             ));

@@ -17,14 +17,15 @@ use rand::rngs::StdRng;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
-use vipu_types::{ControllerName, Grant, IpuCount, ModelName};
+use vipu_types::{ControllerName, Grant, IpuCount, JobRun, ModelName};
 
 use crate::check::Check;
 use crate::controller::{self, Machine, Maker};
 use crate::disk::{Disk, Shelf};
+use crate::pool::{self, Processes};
 use crate::schedule::Schedule;
 use crate::settings::settings;
-use crate::slurm::{Job, Next, Slurm, is_of};
+use crate::slurm::{Job, Next, Slurm, State, is_of};
 use crate::slurmctld::{REMOVE_WAIT, Slurmctld};
 
 /// PartitionPrefix of this cluster and of other clusters.
@@ -74,7 +75,7 @@ impl Config {
     }
 
     /// Returns vipu.conf of a model with these controllers.
-    fn text(&self, controllers: &str, schedule: &Schedule) -> String {
+    fn text(&self, model: &ModelName, controllers: &str, schedule: &Schedule) -> String {
         let placement = match self.placement {
             Placement::Controller => "Placement=controller",
             Placement::Explicit => "Placement=explicit Cluster=cluster",
@@ -84,6 +85,16 @@ impl Config {
             Some(Next::Over) => "kill",
             Some(Next::Pending | Next::Held) => "requeue",
         };
+        if model.as_str() == pool::MODEL.0 {
+            return format!(
+                "ApiHost={controllers} IpuofDir={} PartitionPrefix={PREFIX} Mode=pool Pool={} RemoveWait={} \
+                 ReconcileInterval={} OnPartitionError={on_partition_error}",
+                self.ipuof_dir,
+                pool::POOL,
+                REMOVE_WAIT.as_secs(),
+                RECONCILE_INTERVAL.as_secs(),
+            );
+        }
         let prepare = if schedule.prepares { "all" } else { "no" };
         let reuse = schedule
             .reuse_reset
@@ -145,8 +156,14 @@ pub struct Cluster {
     pub shelf: Shelf,
     pub machines: Vec<Rc<Machine>>,
     pub slurm: RefCell<Slurm>,
-    /// Earlier saved states of Slurm, the oldest first.
-    saved: RefCell<VecDeque<Slurm>>,
+    pub processes: Processes,
+    /// Earlier saved states of Slurm with their times in seconds, the oldest first.
+    saved: RefCell<VecDeque<(i64, Slurm)>>,
+    /// The time of the saved state that the slurmctld in charge has read.
+    pub saved_at: Cell<i64>,
+    /// Runs of which a node has processes, although Slurm's saved state does not have the run as launched, each with
+    /// the end of these processes.
+    unsaved_launches: RefCell<Vec<(JobRun, Instant)>>,
     pub config: RefCell<Config>,
     began: Instant,
     outside: UnboundedSender<Work>,
@@ -162,8 +179,12 @@ impl Cluster {
             let name = format!("{model}-{letter}:8090");
             Rc::new(controller::machine(&name, ModelName::new(*model).unwrap(), *ipus, began))
         };
-        let machines =
-            schedule.models.iter().flat_map(|model| ["a", "b"].map(|letter| machine(model, letter)));
+        // A pool has one controller.
+        let letters = |model: &(&str, u32)| if *model == pool::MODEL { &["a"][..] } else { &["a", "b"] };
+        let machines = schedule
+            .models
+            .iter()
+            .flat_map(|model| letters(model).iter().map(|letter| machine(model, letter)).collect::<Vec<_>>());
         Rc::new(Self {
             random: RefCell::new(schedule.random()),
             check: Check::new(keeps_all),
@@ -172,7 +193,10 @@ impl Cluster {
             shelf: Shelf::default(),
             machines: machines.collect(),
             slurm: RefCell::new(Slurm { jobs: Default::default(), next_id: 1 }),
+            processes: Processes::default(),
             saved: RefCell::default(),
+            saved_at: Cell::new(EPOCH),
+            unsaved_launches: RefCell::default(),
             config: RefCell::new(Config::new(schedule.placement)),
             schedule,
             began,
@@ -224,22 +248,20 @@ impl Cluster {
     pub fn models(&self) -> Models {
         let config = self.config.borrow();
         let model = |(name, ipus): &(&str, u32)| {
+            let name = ModelName::new(*name).unwrap();
             let mut controllers: Vec<_> = self
                 .machines
                 .iter()
-                .filter(|it| it.model.as_str() == *name)
+                .filter(|it| it.model == name)
                 .map(|machine| machine.name.to_string())
                 .collect();
             controllers.rotate_left(config.rotation);
-            if config.one_less {
+            if config.one_less && controllers.len() > 1 {
                 controllers.pop();
             }
-            let text = config.text(&controllers.join(","), &self.schedule);
+            let text = config.text(&name, &controllers.join(","), &self.schedule);
             let settings = vipu_conf::Settings::parse(&text, Path::new("vipu.conf")).unwrap();
-            (
-                ModelName::new(*name).unwrap(),
-                Model { largest: *ipus, sizes: None, settings: Some(settings), cabling: None },
-            )
+            (name, Model { largest: *ipus, sizes: None, settings: Some(settings), cabling: None })
         };
         Models(self.schedule.models.iter().map(model).collect())
     }
@@ -263,7 +285,7 @@ impl Cluster {
         if saved.len() == SAVED {
             saved.pop_front();
         }
-        saved.push_back(self.slurm.borrow().clone());
+        saved.push_back((self.seconds(), self.slurm.borrow().clone()));
     }
 
     /// Replaces Slurm's state by the one that the next slurmctld reads: the present one, or one up to
@@ -272,9 +294,53 @@ impl Cluster {
         let truth = self.slurm.borrow().clone();
         let saved = std::mem::take(&mut *self.saved.borrow_mut());
         let pick = self.random.borrow_mut().random_range(0..SAVED);
-        let found = saved.into_iter().nth(pick).filter(|_| forgetful).unwrap_or_else(|| truth.clone());
+        let found = saved.into_iter().nth(pick).filter(|_| forgetful);
+        let (at, found) = found.unwrap_or_else(|| (self.seconds(), truth.clone()));
         self.note(format!("jobs up to {} are found, of {}", found.next_id - 1, truth.next_id - 1));
+        self.saved_at.set(at);
+        self.note_unsaved_launches(&found, &truth);
         self.slurm.replace(found.restored(&truth));
+    }
+
+    /// Notes the runs that Slurm's saved state does not have as launched. Slurm ends the processes of those that it
+    /// does not have at all. The journal has to know a run: it is about to be written if a job is launched at once on a
+    /// prepared partition.
+    fn note_unsaved_launches(&self, found: &Slurm, truth: &Slurm) {
+        let mut launches = self.unsaved_launches.borrow_mut();
+        launches.retain(|(_, ends)| *ends > Instant::now());
+        for job in truth.jobs.values().filter(|job| job.state == State::Running) {
+            let run = job.run();
+            let is_known =
+                job.grant().is_some_and(|grant| self.disk.on_record(&grant.partition) == Some(run));
+            let saved = found.jobs.get(&job.id).filter(|saved| saved.run() == run).map(|saved| saved.state);
+            match saved {
+                Some(State::Running) => {}
+                // The end of a script is told until a slurmctld takes it.
+                Some(State::Configuring) => {
+                    launches.push((run, job.ends.max(Instant::now() + Duration::from_millis(300))));
+                }
+                _ if is_known => launches.push((run, Instant::now() + self.up_to(Duration::from_secs(5)))),
+                _ => {}
+            }
+        }
+    }
+
+    /// The end of the processes of a run, or of any run of a job, that Slurm's saved state did not have as launched.
+    pub fn unsaved_launch(&self, is_meant: impl Fn(JobRun) -> bool) -> Option<Instant> {
+        let launches = self.unsaved_launches.borrow();
+        launches.iter().find(|(run, ends)| is_meant(*run) && *ends > Instant::now()).map(|(_, ends)| *ends)
+    }
+
+    /// Notes that the processes of a run are ended by Slurm.
+    pub fn end_unsaved_launch(&self, ended: JobRun) {
+        self.unsaved_launches.borrow_mut().retain(|(run, _)| *run != ended);
+    }
+
+    /// Whether the node of a job has processes of it. None if the node is cut off.
+    pub fn has_processes(&self, job: u32) -> Option<bool> {
+        let runs = self.slurm.borrow().jobs.get(&job).is_some_and(|job| job.state == State::Running)
+            || self.unsaved_launch(|run| run.job == job).is_some();
+        self.processes.of_job(job).map(|are_left| runs || are_left)
     }
 
     /// Checks that a job is launched on the partition that was made for it, with the file of that partition.
@@ -286,6 +352,10 @@ impl Cluster {
         let Some(Grant { partition, controller: Some(controller), .. }) = job.grant() else {
             return self.check.breach(format!("{run:?} is launched and was given no partition"));
         };
+        if let Some(other) = self.processes.of_another(&partition, run) {
+            let what = format!("{run:?} is launched on {partition}, where processes of {other:?} are left");
+            self.check.breach(what);
+        }
         let Some(machine) = self.machine(&controller) else { return };
         let directories = ["/ipuof", "/other"].map(Path::new);
         let files: Vec<_> =

@@ -10,12 +10,15 @@ use driver::{Failure, Listing, PartitionState};
 use mock_vipu::{Hardware, Incident, Pod, Settings};
 use rand::RngExt;
 use tokio::time::Instant;
-use vipu_client::wire::PartitionOperationState as Operation;
+use vipu_client::wire::{
+    PartitionOperationState as Operation, PartitionReadyState as Ready, PartitionStatus,
+};
 use vipu_types::{ControllerName, ModelName, PartitionId};
 
 use crate::cluster::Cluster;
 use crate::network::{self, Call, Fate, Network};
 pub use crate::network::{Maker, Tag};
+use crate::pool;
 use crate::slurmctld::Slurmctld;
 
 /// The time for which the driver's side waits for an answer.
@@ -132,13 +135,17 @@ impl Machine {
         let _ = self.pod.borrow_mut().cause(&incident, self.now());
     }
 
-    /// Ends all faults. Partitions that would be removed for ever vanish.
+    /// Ends all faults. Partitions that would be removed for ever vanish, and so do those of the pool that are in error: an
+    /// administrator mends them.
     pub fn calm(&self) {
         self.state.mood.set(Mood::Well);
         self.pod.borrow_mut().clear_faults();
         for (partition, _) in self.partitions() {
             let status = self.pod.borrow_mut().status(partition.as_str(), self.now());
-            if status.is_ok_and(|it| it.operation_state == i32::from(Operation::PosRemoving)) {
+            let is_stuck = |it: &PartitionStatus| it.operation_state() == Operation::PosRemoving;
+            let is_broken =
+                |it: &PartitionStatus| it.ready_state() == Ready::PsError && pool::has(&partition);
+            if status.is_ok_and(|it| is_stuck(&it) || is_broken(&it)) {
                 self.vanish(&partition);
             }
         }
@@ -182,7 +189,7 @@ impl Network for Rc<Slurmctld> {
     }
 
     fn about_to_make(&self, partition: &PartitionId) -> Maker {
-        Maker::Us(Slurmctld::about_to_make(self, partition))
+        Slurmctld::about_to_make(self, partition)
     }
 
     fn about_to_remove(&self, machine: &Machine, partition: &PartitionId) -> bool {
@@ -226,9 +233,11 @@ fn as_by_other_hands(cluster: &Cluster, state: PartitionState) -> PartitionState
 fn list_as_by_other_hands(cluster: &Cluster, listing: &mut Listing) {
     if cluster.chance(0.1) {
         listing.partitions.clear();
+        listing.pool.clear();
     }
     if !listing.partitions.is_empty() && cluster.chance(0.3) {
         let pick = cluster.random.borrow_mut().random_range(0..listing.partitions.len());
-        listing.partitions.remove(pick);
+        let missing = listing.partitions.remove(pick).partition;
+        listing.pool.retain(|it| it.seen.partition != missing);
     }
 }

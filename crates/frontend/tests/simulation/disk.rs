@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use driver::{Entry, Files, FilesError, Journal, JournalError, LiveRecord, journal};
-use ledger::Claim;
+use ledger::{Claim, EndedRun};
 use rand::RngExt;
 use tokio::sync::{oneshot, watch};
 use tokio::time::sleep;
@@ -53,7 +53,11 @@ impl Disk {
             Entry::Create { claim, .. } | Entry::Remove { claim, .. } | Entry::Withheld { claim, .. } => {
                 claim.partition == *partition
             }
-            Entry::Created(_) | Entry::Launched { .. } | Entry::Kept { .. } | Entry::Gone(_) => false,
+            Entry::Created(_)
+            | Entry::Launched { .. }
+            | Entry::Ended { .. }
+            | Entry::Kept { .. }
+            | Entry::Gone(_) => false,
         };
         self.on_record(partition).is_some() || self.pending.borrow().iter().any(|(entry, _)| about(entry))
     }
@@ -77,8 +81,8 @@ impl Disk {
         self.pending.borrow().len()
     }
 
-    /// Gives the journal to a slurmctld. Returns the records that it reads.
-    pub fn open(&self, term: u32) -> Vec<LiveRecord> {
+    /// Gives the journal to a slurmctld. Returns the records and the ended runs that it reads.
+    pub fn open(&self, term: u32) -> (Vec<LiveRecord>, Vec<EndedRun>) {
         self.owner.send_replace(term);
         for (_, waiting) in self.pending.take() {
             waiting.map(|waiting| waiting.send(Err(taken_over())));
@@ -93,7 +97,7 @@ impl Disk {
             Entry::Remove { claim, .. } | Entry::Withheld { claim, .. } => {
                 open.entry(claim.partition.clone()).or_insert(claim.run);
             }
-            Entry::Created(_) | Entry::Launched { .. } | Entry::Kept { .. } => {}
+            Entry::Created(_) | Entry::Launched { .. } | Entry::Ended { .. } | Entry::Kept { .. } => {}
             Entry::Gone(id) => drop(open.remove(id)),
         }
         self.durable.borrow_mut().push(entry);

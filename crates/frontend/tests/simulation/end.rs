@@ -12,6 +12,7 @@ use vipu_types::{ControllerName, PartitionId};
 use crate::check;
 use crate::cluster::{CREATE_TIMEOUT, Cluster, Config};
 use crate::controller::{API_TIMEOUT, Maker, Tag};
+use crate::pool;
 use crate::slurm::{Job, State};
 use crate::slurmctld::REMOVE_WAIT;
 
@@ -106,6 +107,9 @@ fn no_leak(cluster: &Cluster, leaks: &mut Leaks) -> Result<(), String> {
     for machine in &cluster.machines {
         for (partition, Tag { maker, .. }) in machine.partitions() {
             let Maker::Us(run) = maker else { continue };
+            if pool::has(&partition) {
+                continue;
+            }
             let jobs = &cluster.slurm.borrow().jobs;
             let has_nodes = |job: &Job| !matches!(job.state, State::Pending | State::Held);
             if jobs.get(&run.job).is_some_and(|job| has_nodes(job) && job.has(&partition, run)) {
@@ -153,7 +157,7 @@ fn left(cluster: &Cluster) -> Vec<String> {
     let partitions = cluster.machines.iter().flat_map(|machine| {
         let of_whom =
             |(id, tag): (PartitionId, Tag)| format!("partition {id} of {:?} on {}", tag.maker, machine.name);
-        machine.partitions().into_iter().map(of_whom)
+        machine.partitions().into_iter().filter(|(id, _)| !pool::has(id)).map(of_whom)
     });
     let files = cluster.shelf.files().into_iter().map(|file| format!("file {file}"));
     let claims = cluster.in_charge().map_or(Vec::new(), |ctld| ctld.claims());

@@ -49,13 +49,15 @@ pub enum Kind {
     Foreign,
     /// Another cluster makes a partition under an id that a job of this cluster is about to need.
     ForeignNamesake,
+    /// A node with a job is cut off. Slurm sets it down, and the processes of the job stay for up to 15 minutes.
+    NodeCut,
 }
 
 use Kind::*;
 use Mood::*;
 
 /// The kinds that are drawn, each with its weight.
-pub const KINDS: [(Kind, u32); 29] = [
+pub const KINDS: [(Kind, u32); 30] = [
     (Killed, 4),
     (KilledForgetful, 4),
     (TakenOver, 3),
@@ -85,6 +87,7 @@ pub const KINDS: [(Kind, u32); 29] = [
     (Vanishes, 3),
     (Foreign, 4),
     (ForeignNamesake, 2),
+    (NodeCut, 3),
 ];
 
 /// One fault.

@@ -20,6 +20,7 @@ mod faults;
 #[path = "../../../driver/tests/common/controller.rs"]
 mod network;
 mod play;
+mod pool;
 mod restarts;
 mod schedule;
 #[path = "../../../driver/tests/common/settings.rs"]

@@ -20,6 +20,7 @@ use crate::controller::{Machine, Maker, Mood};
 use crate::end::{self, Leaving};
 use crate::endless;
 use crate::faults::{Fault, Kind};
+use crate::pool;
 use crate::restarts;
 use crate::schedule::Schedule;
 use crate::slurm::Next;
@@ -109,10 +110,16 @@ async fn submit_all(cluster: &Rc<Cluster>) {
 
 fn submit(cluster: &Cluster) -> u32 {
     let mut random = cluster.random.borrow_mut();
-    let (model, ipus) = *cluster.schedule.models.choose(&mut random).unwrap();
+    let models = &cluster.schedule.models;
+    let waiting =
+        cluster.slurm.borrow().jobs.values().filter(|job| job.model.as_str() == pool::MODEL.0).count();
+    // Those that wait for withheld partitions would keep the scheduler from looking at others.
+    let is_room = |(model, _): &&(&str, u32)| *model != pool::MODEL.0 || models.len() == 1 || waiting < 4;
+    let (model, ipus) = **models.iter().filter(is_room).collect::<Vec<_>>().choose(&mut random).unwrap();
     // Small sizes are more frequent.
     let order = random.random_range(0..=ipus.ilog2()).min(random.random_range(0..=ipus.ilog2()));
-    let wanted = (ModelName::new(model).unwrap(), IpuCount::new(1 << order).unwrap());
+    let size = if model == pool::MODEL.0 { *pool::SIZES.choose(&mut random).unwrap() } else { 1 << order };
+    let wanted = (ModelName::new(model).unwrap(), IpuCount::new(size).unwrap());
     let length = Duration::from_millis(random.random_range(100..15_000));
     let (user, is_batch) = (random.random_range(1000..1010), random.random_bool(0.7));
     cluster.slurm.borrow_mut().submit(user, is_batch, wanted, length)
@@ -160,6 +167,10 @@ async fn suffer(cluster: &Rc<Cluster>, fault: &Fault) {
         Kind::ForeignNamesake => {
             let next = cluster.slurm.borrow().next_id;
             foreign(cluster, machine, fault, next + u32::try_from(fault.pick % 8).unwrap());
+        }
+        Kind::NodeCut => {
+            let left = Duration::from_secs(u64::try_from(fault.pick % 900).unwrap());
+            cluster.in_charge().iter().for_each(|ctld| ctld.cut_off(fault.pick, left));
         }
     }
 }

@@ -8,7 +8,9 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 
+use crate::controller::Mood;
 use crate::faults::{self, Fault, Kind};
+use crate::pool;
 
 /// The number of job ids that are given out in one seed.
 const JOBS: u32 = 1200;
@@ -51,6 +53,7 @@ impl Schedule {
         let mut random = StdRng::seed_from_u64(seed);
         let models =
             if random.random_bool(0.5) { vec![("pod64", 64)] } else { vec![("pod64", 64), ("pod16", 16)] };
+        let models = [models, if random.random_bool(0.3) { vec![pool::MODEL] } else { vec![] }].concat();
         let explicit = random.random_bool(0.2);
         let placement = if explicit { Placement::Explicit } else { Placement::Controller };
         let faults = faults_of(&mut random);
@@ -90,6 +93,23 @@ impl Schedule {
             faults: faults.iter().map(fault).collect(),
             restarts: 0,
         }
+    }
+
+    /// A schedule of jobs of a pool. Nodes are cut off, slurmctld is killed and replaced, and the controller's listing lacks
+    /// partitions.
+    pub fn of_pool(seed: u64) -> Self {
+        let (jobs, pause) = (500, Duration::from_secs(3));
+        let periods = [
+            (Kind::NodeCut, 170),
+            (Kind::Killed, 60),
+            (Kind::KilledForgetful, 310),
+            (Kind::TakenOver, 90),
+            (Kind::InMood(Mood::OtherHands), 40),
+            (Kind::ResetsFail, 700),
+        ];
+        let faults = pool::faults(seed, &periods, pause * jobs);
+        let models = vec![pool::MODEL];
+        Self { jobs, pause, models, most_jobs: 40, faults, ..Self::endless(seed, &[]) }
     }
 
     /// A schedule with a fault of both controllers of pod64, and with kills of slurmctld all the time. When all is over,

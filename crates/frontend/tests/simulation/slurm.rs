@@ -6,6 +6,18 @@ use std::time::Duration;
 use tokio::time::Instant;
 use vipu_types::{Grant, IpuCount, JobOption, JobRun, ModelName, PartitionId};
 
+use crate::pool;
+
+/// The only node of a job.
+pub fn node_of(job: u32) -> String {
+    format!("node{job}")
+}
+
+/// The job of a node.
+pub fn job_of(node: &str) -> u32 {
+    node.trim_start_matches("node").parse().unwrap()
+}
+
 /// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -49,6 +61,8 @@ pub struct Job {
     pub ends: Instant,
     /// The time at which its nodes are done with it, once it is completing.
     pub nodes_done: Instant,
+    /// Whether the node of its present run was set down.
+    pub has_lost_node: bool,
     /// Its environment, which is saved with it.
     pub environment: BTreeMap<String, String>,
     /// The text that squeue shows as the reason.
@@ -75,6 +89,8 @@ impl Job {
         let keep =
             self.id.is_multiple_of(4).then(|| option(JobOption::Keep, format!("{}s", 1 + self.id % 15)));
         let requeue_on = match self.id % 10 {
+            // The partition of the run would be withheld, and soon that of all.
+            _ if self.model.as_str() == pool::MODEL.0 => None,
             0 => Some("1"),
             5 | 6 => Some("any"),
             _ => None,
@@ -154,6 +170,7 @@ impl Slurm {
             begin: now,
             ends: now,
             nodes_done: now,
+            has_lost_node: false,
             environment: BTreeMap::new(),
             reason: None,
             exit_code: None,

@@ -40,6 +40,9 @@ pub fn of_action(action: &Action) -> String {
         Action::Driver(DriverAction::Keep(claim, until)) => {
             format!("Keep {} until {}", claim.partition, until.0)
         }
+        Action::Driver(DriverAction::Withhold(claim, left)) => {
+            format!("Withhold {} for {} s", claim.partition, left.as_secs())
+        }
         Action::Driver(DriverAction::Bind(claim)) => format!("Bind {}", of_claim(claim)),
         Action::Driver(DriverAction::Remove(claim)) => format!("Remove {}", claim.partition),
         Action::Host(HostAction::OpenLaunch(claim)) => format!("OpenLaunch {}", claim.partition),

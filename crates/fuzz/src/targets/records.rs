@@ -63,13 +63,13 @@ macro_rules! nothing {
 impl slurm::Job for View<'_> {
     answers! { Self:
         number -> u16: restart_count priority_tier;
-        number -> u32: user priority het_job het_offset tasks_left;
+        number -> u32: exit_status user priority het_job het_offset tasks_left;
         number -> i64: start_time end_time begin_time;
         number -> usize: slurm_partition_address;
         some -> Option<u8>: failed_with;
         some -> Option<i64>: deadline;
         some -> Option<String>: slurm_partition slurm_partitions qos tres_per_node reason shown_reason name;
-        some -> Option<String>: account licenses;
+        some -> Option<String>: account licenses batch_host;
         is -> bool: is_in_reservation nodes_done is_batch is_awaited is_backfill_test is_tried_by_backfill;
         is -> bool: is_test_of_now is_unsplit_array is_at_array_limit is_being_preempted is_pending is_running is_suspended;
         is -> bool: is_configuring is_completing has_ended has_completed has_lost_node may_be_requeued;
@@ -82,6 +82,10 @@ impl slurm::Job for View<'_> {
 
     fn nodes(self) -> Vec<u32> {
         vec![self.0.borrow().number("node")]
+    }
+
+    fn node_names(self) -> Vec<String> {
+        vec!["node".to_owned()]
     }
 
     fn array(self) -> Option<(u32, u32)> {
@@ -213,6 +217,9 @@ impl slurm::JobMut for Change<'_> {
         take_back_launch_gate();
         raise_completion_gate();
         configure_again();
+        expect_end_of_script();
+        count_restart();
+        hold();
         begin_soon(Duration);
         end_by_deadline();
         expect_start(i64);

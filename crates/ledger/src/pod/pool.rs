@@ -3,7 +3,7 @@
 //! Only the IPUs of these partitions count. They are numbered in the order of the [`Layout`], and a job has all IPUs
 //! of a partition.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use vipu_types::{PartitionId, Place};
@@ -11,10 +11,6 @@ use vipu_types::{PartitionId, Place};
 use super::{Contact, Hardware, Listed, Pod};
 use crate::ipu_holders::IpuHolder;
 use crate::{Layout, Millis, PoolBlock, PoolMemberState, PoolPartition, SeenPartition};
-
-/// The time in milliseconds for which a partition with a fault is given to no job. The driver waits as long for calls
-/// that were not answered.
-const PUT_ASIDE: u64 = 600_000;
 
 /// The partitions of a pool.
 #[derive(Clone, Debug, Default)]
@@ -25,13 +21,11 @@ pub(crate) struct PodPool {
     news: Vec<PoolPartition>,
     /// The partitions that the controller should have and has not, with the reasons.
     missing: BTreeMap<PartitionId, String>,
-    /// The partitions that are given to no job for a while, with the time of the fault.
-    put_aside: HashMap<PartitionId, Millis>,
 }
 
 impl PodPool {
     /// Takes the partitions that were noted last. Returns their layout.
-    pub(super) fn take_news(&mut self, now: Millis) -> Layout {
+    pub(super) fn take_news(&mut self) -> Layout {
         let mut news = std::mem::take(&mut self.news);
         news.sort_by(|one, other| {
             let by_name = one.seen.partition.cmp(&other.seen.partition);
@@ -40,18 +34,7 @@ impl PodPool {
         let layout = Layout::Pool(news.iter().map(|partition| partition.block).collect());
         let ipus = layout.pool().into_iter().flatten().map(|(_, ipus)| ipus);
         self.partitions = news.into_iter().zip(ipus).collect();
-        let there: HashSet<_> = self.partitions.iter().map(|(it, _)| &it.seen.partition).collect();
-        self.put_aside.retain(|id, since| there.contains(id) && now.0 < since.0 + PUT_ASIDE);
         layout
-    }
-
-    /// The holder of the IPUs of a partition that no claim has.
-    fn holder_without_claim(&self, it: &PoolPartition) -> IpuHolder {
-        let SeenPartition { partition, fault, leaving, .. } = &it.seen;
-        match fault.is_none() && !leaving && it.is_ready && !self.put_aside.contains_key(partition) {
-            true => IpuHolder::Unused,
-            false => IpuHolder::Unknown,
-        }
     }
 
     fn get(&self, id: &PartitionId) -> Option<&(PoolPartition, Range<usize>)> {
@@ -61,6 +44,14 @@ impl PodPool {
     /// The numbers of the IPUs of a partition.
     pub(super) fn ipus_of(&self, id: &PartitionId) -> Option<Range<usize>> {
         self.get(id).map(|(_, ipus)| ipus.clone())
+    }
+}
+
+/// The holder of the IPUs of a partition that no claim has and that is not withheld.
+fn holder_without_claim(it: &PoolPartition) -> IpuHolder {
+    match it.seen.fault.is_none() && !it.seen.leaving && it.is_ready {
+        true => IpuHolder::Unused,
+        false => IpuHolder::Unknown,
     }
 }
 
@@ -95,7 +86,7 @@ impl Pod {
         &mut self,
         now: Millis,
         asked: Millis,
-        holder: impl Fn(&PartitionId) -> IpuHolder,
+        holder: impl Fn(&PartitionId) -> Option<IpuHolder>,
     ) -> bool {
         let Some(pool) = &self.pool else { return false };
         let ipus = pool.partitions.last().map_or(0, |(_, ipus)| ipus.end as u32);
@@ -103,10 +94,7 @@ impl Pod {
         let listed = pool.partitions.iter().map(|(it, ipus)| {
             let id = &it.seen.partition;
             let places = ipus.clone().map(|ipu| Place::numbered(ipu, domain)).collect();
-            let holder = match holder(id) {
-                IpuHolder::Unknown => pool.holder_without_claim(it),
-                holder => holder,
-            };
+            let holder = holder(id).unwrap_or_else(|| holder_without_claim(it));
             (id.clone(), Listed { places, holder })
         });
         self.listed = listed.collect();
@@ -118,36 +106,31 @@ impl Pod {
         true
     }
 
-    /// The holder of the IPUs of a partition of the pool that no claim has.
-    pub(super) fn holder_without_claim(&self, id: &PartitionId) -> IpuHolder {
-        let found = self.pool.as_ref().and_then(|pool| Some((pool, pool.get(id)?)));
-        found.map_or(IpuHolder::Unknown, |(pool, (it, _))| pool.holder_without_claim(it))
+    /// The holder of the IPUs of a partition of the pool that no claim has and that is not withheld.
+    pub(super) fn holder_without_claim(&self, id: &PartitionId) -> Option<IpuHolder> {
+        self.in_pool(id).map(holder_without_claim)
     }
 
-    /// Gives a partition of the pool to no job for a while after the time of a fault.
-    pub(crate) fn put_aside(&mut self, now: Millis, since: Millis, id: &PartitionId) {
-        let is_over = now.0 >= since.0 + PUT_ASIDE;
-        if let Some(pool) = self.pool.as_mut().filter(|pool| !is_over && pool.get(id).is_some()) {
-            pool.put_aside.insert(id.clone(), since);
+    /// Gives a partition of the pool that no claim has to no job.
+    pub(crate) fn take_out_of_use(&mut self, id: &PartitionId) {
+        self.set_holder_in_pool(id, IpuHolder::Unknown);
+    }
+
+    /// Gives a partition of the pool that no claim has to jobs again.
+    pub(crate) fn give_again(&mut self, id: &PartitionId) {
+        if let Some(holder) = self.holder_without_claim(id) {
+            self.set_holder_in_pool(id, holder);
         }
     }
 
-    /// Whether a partition of the pool is given to no job for a while.
-    pub(crate) fn is_put_aside(&self, id: &PartitionId) -> bool {
-        self.pool.as_ref().is_some_and(|pool| pool.put_aside.contains_key(id))
-    }
-
-    /// Gives a partition of the pool to jobs again. Returns whether it was put aside.
-    pub(crate) fn end_put_aside(&mut self, id: &PartitionId) -> bool {
-        let was_aside = self.pool.as_mut().is_some_and(|pool| pool.put_aside.remove(id).is_some());
-        let without_claim = self.holder_without_claim(id);
-        let listed =
-            self.listed.get_mut(id).filter(|listed| was_aside && listed.holder == IpuHolder::Unknown);
-        if let Some(listed) = listed {
-            listed.holder = without_claim;
+    fn set_holder_in_pool(&mut self, id: &PartitionId, holder: IpuHolder) {
+        if !self.is_in_pool(id) {
+            return;
+        }
+        if let Some(listed) = self.listed.get_mut(id) {
+            listed.holder = holder;
             self.recount();
         }
-        was_aside
     }
 
     /// The free partitions of the pool.
@@ -172,12 +155,12 @@ impl Pod {
     }
 
     /// The state of a partition of the pool that no claim has.
-    pub(crate) fn state_without_claim(&self, it: &PoolPartition) -> PoolMemberState {
-        let SeenPartition { partition, fault, leaving, .. } = &it.seen;
+    pub(crate) fn state_without_claim(&self, it: &PoolPartition, is_withheld: bool) -> PoolMemberState {
+        let SeenPartition { fault, leaving, .. } = &it.seen;
         match fault {
             Some(fault) => PoolMemberState::OutOfUse(fault.clone()),
             None if *leaving => PoolMemberState::OutOfUse("somebody is removing it".to_owned()),
-            None if self.is_put_aside(partition) => PoolMemberState::OutOfUse(
+            None if is_withheld => PoolMemberState::OutOfUse(
                 "it could not be given to a job, or processes of its last job may be left".to_owned(),
             ),
             None if !it.is_ready => PoolMemberState::Returning,

@@ -1,6 +1,7 @@
 //! Models with a pool: partitions that exist before the jobs, and stay after them.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use ledger::{Drain, DrainScope, DrainedPart, Event, ModelFacts, PoolBlock, PoolPartition, SeenPartition};
 use vipu_types::{IpuCount, PartitionId};
@@ -110,7 +111,7 @@ fn mode_pool_gives_a_partition_to_one_job_after_the_other() {
     plays(&mut scripted, "launched", "");
     scripted.play("fini 8 held -> await-nodes p16");
     plays(&mut scripted, "nodes-done", "idle-reset p16");
-    plays(&mut scripted, "not-idle", "remove p16");
+    plays(&mut scripted, "not-idle", "withhold p16 for 600, remove p16");
     plays(&mut scripted, "gone", "complete p16, kick, survey pod64");
     let full = "vipu: 16 IPUs of pod64 needed, no such partition of the pool is free";
     assert_eq!(asks(&scripted, "pod64", 16), full);
@@ -125,7 +126,8 @@ fn mode_pool_puts_a_partition_aside_that_could_not_be_given() {
     assert_eq!(begins(&mut scripted, 7, 16), Some("p16".into()));
     let partition = PartitionId::new("p16").unwrap();
     let put_off = Event::CreatePutOff { partition: partition.clone(), reason: "it is in error".into() };
-    assert_eq!(scripted.tell(put_off), "back p16 (it is in error), survey pod64");
+    let withheld = "withhold p16 for 600, back p16 (it is in error), survey pod64";
+    assert_eq!(scripted.tell(put_off), withheld);
     let ended = Event::Fini { job: 7, ending: ledger::Ending::Unheld };
     assert_eq!(scripted.tell(ended), "drop p16, await-nodes p16");
     assert_eq!(scripted.tell(Event::NodesDone(partition.clone())), "remove p16");
@@ -183,10 +185,116 @@ fn mode_pool_partition_is_freed_by_an_administrator() {
     scripted.tell(Event::Fini { job: 8, ending: ledger::Ending::Unheld });
     scripted.tell(Event::NodesDone(partition.clone()));
     scripted.tell(Event::Gone(partition.clone()));
-    assert!(scripted.ledger.is_put_aside(&partition));
+    assert!(scripted.ledger.is_withheld(&partition));
     assert_eq!(begins(&mut scripted, 9, 16), None);
-    assert_eq!(scripted.tell(Event::Freed(partition)), "kick");
+    assert_eq!(scripted.tell(Event::Freed(partition)), "end-withheld p16, kick");
     assert_eq!(begins(&mut scripted, 9, 16), Some("p16".into()));
+}
+
+/// The claim of a run that begins then on p16.
+fn on_p16(run: &str, start: i64) -> ledger::Claim {
+    let claim = ledger::Claim { partition: PartitionId::new("p16").unwrap(), user: 0, ..claim(run) };
+    ledger::Claim { run: vipu_types::JobRun { start, ..claim.run }, ..claim }
+}
+
+/// Slurm's saved state is older than the journal, and says that an earlier job still has the partition.
+#[test]
+fn mode_pool_withholds_a_partition_that_slurm_believes_to_be_an_earlier_jobs() {
+    use ledger::AdoptedAs::{Ending, Kept, Running, Starting};
+    let left = Duration::from_secs(600);
+    for (found, settled) in [
+        (Running, ""),
+        (Ending, "complete p16, "),
+        (Starting, "cancel p16, back p16 (partition p16 is another job's by now), "),
+    ] {
+        let settled = |more: &str| format!("{settled}{more}").trim_end_matches(", ").to_owned();
+        for is_forgotten in [false, true] {
+            let mut scripted = pool(&[("p16", 0, 16, false)]);
+            scripted.tell(Event::Adopt(on_p16("7", 5), found));
+            let later = on_p16("8", 6);
+            match is_forgotten {
+                false => {
+                    assert_eq!(scripted.tell(Event::Withheld { claim: later, left }), settled(""));
+                }
+                true => {
+                    let kept = scripted.tell(Event::Adopt(later, Kept(ledger::Seconds(100))));
+                    assert_eq!(kept, settled("keep p16 until 100, end-keep p16"));
+                }
+            }
+            scripted.tell(Event::Fini { job: 7, ending: ledger::Ending::Unheld });
+            assert_eq!(begins(&mut scripted, 9, 16), None, "{found:?}");
+            lists(&mut scripted, &[("p16", 0, 16, false)], &[]);
+            assert_eq!(begins(&mut scripted, 9, 16), None, "{found:?}");
+        }
+    }
+}
+
+/// A run on p16 whose node is cut off: processes of the job may be left.
+fn loses_its_node(scripted: &mut Scripted, job: u32) {
+    let partition = PartitionId::new("p16").unwrap();
+    assert_eq!(begins(scripted, job, 16), Some("p16".into()));
+    scripted.tell(Event::Up(partition.clone()));
+    scripted.tell(Event::Launched(partition.clone()));
+    scripted.tell(Event::Fini { job, ending: ledger::Ending::Unheld });
+    let unknown = Event::NodesUnknown(partition.clone());
+    assert_eq!(scripted.tell(unknown), "withhold p16 for 600, remove p16");
+    scripted.tell(Event::Gone(partition));
+}
+
+#[test]
+fn mode_pool_withholds_a_partition_whatever_is_listed_and_configured() {
+    let all = [("p16", 0, 16, false)];
+    let mut scripted = pool(&all);
+    loses_its_node(&mut scripted, 7);
+    lists(&mut scripted, &[], &[]);
+    lists(&mut scripted, &all, &[]);
+    assert_eq!(begins(&mut scripted, 8, 16), None);
+    for models in [vec![pod("pod64")], vec![], vec![ModelFacts { is_pool: true, ..pod("pod64") }]] {
+        scripted.tell(Event::Models(models));
+    }
+    lists(&mut scripted, &all, &[]);
+    assert_eq!(begins(&mut scripted, 8, 16), None);
+    scripted.now.0 += 599_000;
+    lists(&mut scripted, &all, &[]);
+    assert_eq!(begins(&mut scripted, 8, 16), None);
+    scripted.now.0 += 1_000;
+    lists(&mut scripted, &all, &[]);
+    assert_eq!(begins(&mut scripted, 8, 16), Some("p16".into()));
+}
+
+/// The controller need not have listed it yet.
+#[test]
+fn mode_pool_withholds_a_partition_that_is_not_listed() {
+    let all = [("p16", 0, 16, false)];
+    let mut scripted = pool(&all);
+    assert_eq!(begins(&mut scripted, 7, 16), Some("p16".into()));
+    lists(&mut scripted, &[], &[]);
+    scripted.tell(Event::Fini { job: 7, ending: ledger::Ending::Unheld });
+    let partition = PartitionId::new("p16").unwrap();
+    scripted.tell(Event::CreateCancelled(partition.clone()));
+    let unknown = Event::NodesUnknown(partition.clone());
+    assert_eq!(scripted.tell(unknown), "withhold p16 for 600, remove p16");
+    scripted.tell(Event::Gone(partition));
+    lists(&mut scripted, &all, &[]);
+    assert_eq!(begins(&mut scripted, 8, 16), None);
+}
+
+#[test]
+fn mode_pool_goes_on_withholding_a_partition_of_an_earlier_slurmctld() {
+    let all = [("p16", 0, 16, false)];
+    for is_listed in [false, true] {
+        let mut scripted = if is_listed { pool(&all) } else { Scripted::new() };
+        let left = Duration::from_secs(200);
+        assert_eq!(scripted.tell(Event::Withheld { claim: on_p16("7", 5), left }), "");
+        if !is_listed {
+            scripted.tell(Event::Models(vec![ModelFacts { is_pool: true, ..pod("pod64") }]));
+            lists(&mut scripted, &all, &[]);
+        }
+        assert_eq!(begins(&mut scripted, 8, 16), None);
+        scripted.now.0 += 200_000;
+        lists(&mut scripted, &all, &[]);
+        assert_eq!(begins(&mut scripted, 8, 16), Some("p16".into()));
+    }
 }
 
 /// The job waits in line meanwhile, and gets another one if the reset fails.
@@ -200,10 +308,10 @@ fn mode_pool_resets_a_partition_before_its_job_has_nodes() {
     };
     assert_eq!(scripted.tell(Event::Prepare(waiting(&p16))), "reset p16 for 7");
     let put_off = Event::CreatePutOff { partition: p16.clone(), reason: "link broken".into() };
-    assert_eq!(scripted.tell(put_off), "await-nodes p16, survey pod64");
+    assert_eq!(scripted.tell(put_off), "withhold p16 for 600, await-nodes p16, survey pod64");
     assert_eq!(scripted.tell(Event::NodesUnknown(p16.clone())), "remove p16");
     scripted.tell(Event::Gone(p16.clone()));
-    assert!(scripted.ledger.is_put_aside(&p16));
+    assert!(scripted.ledger.is_withheld(&p16));
     assert_eq!(scripted.tell(Event::Prepare(waiting(&q16))), "reset q16 for 7");
     assert_eq!(scripted.tell(Event::Up(q16.clone())), "kick, survey pod64");
     // No process has seen a partition whose job does not come.

@@ -111,6 +111,7 @@ pub fn claim(run: &str) -> Claim {
         shape: Shape::default(),
         slurm_partition: Some("ipu".into()),
         ipus: vec![],
+        nodes: vec![],
     }
 }
 
@@ -296,6 +297,10 @@ fn short(action: &Action) -> String {
         Driver(DriverAction::Remove(claim)) => format!("remove {}", named(claim)),
         Driver(DriverAction::Bind(claim)) => format!("bind {}", named(claim)),
         Driver(DriverAction::Keep(claim, until)) => format!("keep {} until {}", named(claim), until.0),
+        Driver(DriverAction::Withhold(claim, left)) => {
+            format!("withhold {} for {}", named(claim), left.as_secs())
+        }
+        Driver(DriverAction::EndWithheld(id)) => format!("end-withheld {}", run(id)),
         Driver(DriverAction::Unclaimed { seen, .. }) => format!("unclaimed {}", run(&seen.partition)),
         Driver(DriverAction::RemoveForeign { partition, .. }) => format!("foreign {}", run(partition)),
         Driver(DriverAction::Refresh(claim, _)) => format!("refresh {}", named(claim)),

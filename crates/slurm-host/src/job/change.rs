@@ -63,6 +63,20 @@ impl<'lock> JobMut<'lock> {
         }
     }
 
+    /// Counts a run that Slurm has forgotten: the next run of the job is a restart.
+    pub fn count_restart(&mut self) {
+        let field = self.layout().job_record.restart_cnt;
+        self.record.write(field, self.record.read(field).saturating_add(1));
+        self.touch();
+    }
+
+    /// Holds a job in line until an administrator releases it.
+    pub fn hold(&mut self) {
+        self.record.write(self.layout().job_record.priority, 0);
+        self.record.write(self.layout().job_record.state_reason, facts::WAIT_HELD);
+        self.touch();
+    }
+
     /// Sets whether Slurm may requeue the job.
     pub(crate) fn allow_requeue(&mut self, allowed: bool) {
         if let Some(details) = self.details() {

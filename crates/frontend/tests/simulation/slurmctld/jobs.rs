@@ -12,6 +12,7 @@ use vipu_types::JobRun;
 
 use super::records::{EnoughNodes, JobChange};
 use super::{REMOVE_WAIT, Slurmctld};
+use crate::pool;
 use crate::slurm::{Job, Next, State};
 
 /// The time for which a requeued job stays in line. In the real Slurm it is two minutes.
@@ -66,7 +67,7 @@ impl Slurmctld {
     fn begin(self: &Rc<Self>, id: u32) {
         let now = self.cluster.seconds();
         self.with_job(id, |job| {
-            job.start = now;
+            (job.start, job.has_lost_node) = (now, false);
             job.reason = None;
         });
         let Some(job) = JobChange::new(&self.cluster, id) else { return };
@@ -113,8 +114,42 @@ impl Slurmctld {
         }
     }
 
-    fn launch(self: &Rc<Self>, id: u32) {
+    /// Opens the launch gate of a job whose script an earlier slurmctld launched.
+    pub(super) fn open_launch_gate_of_launched(self: &Rc<Self>, id: u32) {
+        let run = self.with_job(id, |job| {
+            job.launch_gates = 0;
+            job.run()
+        });
+        let Some(run) = run else { return };
+        match self.cluster.unsaved_launch(|launched| launched == run) {
+            Some(ends) => self.go_on(id, ends),
+            None => self.cluster.check.breach(format!("{run:?} is taken for launched, and does not run")),
+        }
+    }
+
+    /// Counts a job as running whose tasks were launched before.
+    fn go_on(&self, id: u32, ends: Instant) {
+        self.with_job(id, |job| {
+            job.ends = ends;
+            job.enter(State::Running);
+        });
+    }
+
+    pub(super) fn launch(self: &Rc<Self>, id: u32) {
         let Some(job) = self.cluster.slurm.borrow().jobs.get(&id).cloned() else { return };
+        match self.cluster.unsaved_launch(|run| run.job == id) {
+            // srun and salloc have launched their tasks themselves.
+            Some(ends) if !job.is_batch => return self.go_on(id, ends),
+            Some(_) => {
+                let what = format!("{:?} is launched, and an earlier launch still runs", job.run());
+                self.cluster.check.breach(what);
+            }
+            None => {}
+        }
+        let run = job.run();
+        if job.is_batch && self.ended.borrow().contains(&(run.job, run.restart, run.start)) {
+            self.cluster.check.breach(format!("{run:?} is launched, and the journal has its end"));
+        }
         self.cluster.check_launch(&job);
         let ends = Instant::now() + job.length;
         self.with_job(id, |job| {
@@ -122,6 +157,9 @@ impl Slurmctld {
             job.enter(State::Running);
         });
         self.cluster.counts.borrow_mut().launched += 1;
+        if let Some(grant) = job.grant() {
+            self.cluster.processes.begin(&grant.partition, job.run(), ends);
+        }
         self.end_in_time(job.run(), ends);
     }
 
@@ -133,6 +171,17 @@ impl Slurmctld {
             Some(State::Configuring | State::Running) => self.end(id, Next::Over, self.some_time()),
             Some(State::Completing(_)) | None => {}
         }
+    }
+
+    /// Cuts off the node of one of the jobs that run on a partition of the pool. Slurm sets it down. The processes of the
+    /// job stay for a while.
+    pub fn cut_off(self: &Rc<Self>, pick: usize, left: Duration) {
+        let on_pool = |job: &&Job| job.state == State::Running && job.model.as_str() == pool::MODEL.0;
+        let jobs: Vec<_> = self.cluster.slurm.borrow().jobs.values().filter(on_pool).cloned().collect();
+        let Some(job) = jobs.get(pick % jobs.len().max(1)) else { return };
+        self.cluster.note(format!("the node of {:?} is cut off", job.run()));
+        self.cluster.processes.over(job.run(), Instant::now() + left, true);
+        self.end(job.id, if job.is_batch { Next::Pending } else { Next::Over }, Duration::ZERO);
     }
 
     /// Requeues a job, as a user or an administrator does.
@@ -178,7 +227,8 @@ impl Slurmctld {
     pub(super) fn end_in_time(self: &Rc<Self>, run: JobRun, ends: Instant) {
         self.at(ends, move |this| {
             let fails = this.with_job(run.job, |job| {
-                (job.run() == run && job.state == State::Running).then(|| {
+                let has_nodes = matches!(job.state, State::Configuring | State::Running);
+                (job.run() == run && has_nodes).then(|| {
                     job.exit_code = Some(job.fails().into());
                 })
             });
@@ -186,6 +236,12 @@ impl Slurmctld {
                 this.end(run.job, Next::Over, this.some_time());
             }
         });
+    }
+
+    /// Ends a job that has nodes, as if its script had ended so.
+    pub(super) fn end_with(self: &Rc<Self>, id: u32, status: u32) {
+        self.with_job(id, |job| job.exit_code = Some((status >> 8) as u8));
+        self.end(id, Next::Over, Duration::ZERO);
     }
 
     /// The time that the nodes of a job take for its end.
@@ -211,11 +267,28 @@ impl Slurmctld {
             Some(run)
         });
         let Some(run) = run.flatten() else { return };
-        if known != Some(run) {
+        self.cluster.end_unsaved_launch(run);
+        self.with_job(id, |job| match self.cluster.processes.over(run, job.nodes_done, false) {
+            Some((_, true)) => job.has_lost_node = true,
+            Some((end, false)) => job.nodes_done = job.nodes_done.max(end),
+            None => {}
+        });
+        if known != Some(run) && !self.overtaken.borrow().contains(&run) {
             self.cluster.check.breach(format!("{run:?} ends, and what the ledger has is {known:?}"));
         }
         self.tell_end(id);
         self.complete(run);
+    }
+
+    /// Notes the runs whose partition has a later job, according to a journal that is newer than Slurm's saved state.
+    pub(super) fn note_overtaken(&self) {
+        let has_later = |job: &&Job| {
+            let on_record = job.grant().and_then(|grant| self.cluster.disk.on_record(&grant.partition));
+            on_record.is_some_and(|later| later.is_of_later_job(&job.run()))
+        };
+        let slurm = self.cluster.slurm.borrow();
+        let overtaken = slurm.jobs.values().filter(has_later).map(Job::run);
+        self.overtaken.borrow_mut().extend(overtaken);
     }
 
     fn tell_end(self: &Rc<Self>, id: u32) {

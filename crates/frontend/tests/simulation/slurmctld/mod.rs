@@ -6,13 +6,14 @@ mod records;
 mod threads;
 
 use std::cell::{Cell, RefCell};
+use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 use std::sync::mpsc::{Receiver, channel as std_channel};
 use std::time::Duration;
 
 use driver::{Driver, Environment, Handle, Host, LiveRecord, Orders, PodSetup, channel};
 use frontend::{Frontend, HostTask, HostThread};
-use ledger::{Action, DriverAction, Event, HostAction, Millis, Seconds};
+use ledger::{Action, ClaimView, DriverAction, Event, HostAction, Millis, Phase, Seconds};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{JoinHandle, spawn_local};
@@ -24,7 +25,8 @@ use self::threads::{Outgoing, Threads};
 use crate::cluster::Cluster;
 use crate::controller::{Line, Machine, Maker};
 use crate::disk::{Hands, NO_SPACE, Notes};
-use crate::slurm::{Job, State};
+use crate::pool;
+use crate::slurm::{Job, State, is_of, job_of};
 use crate::words::{of_action, of_event};
 
 /// The time for which a removal waits for a job's nodes (RemoveWait).
@@ -32,6 +34,9 @@ pub const REMOVE_WAIT: Duration = Duration::from_secs(10);
 
 /// Seconds between two looks of Slurm at a waiting job.
 const SCHEDULING_INTERVAL: i64 = 30;
+
+/// BatchStartTimeout in seconds.
+const BATCH_START_TIMEOUT: i64 = 10;
 
 /// Everything that lives as long as one slurmctld.
 pub struct Slurmctld {
@@ -44,9 +49,13 @@ pub struct Slurmctld {
     host_thread: RefCell<HostThread>,
     kicked: Notify,
     began: Instant,
+    /// Runs that have ended, according to the journal that it has read.
+    ended: RefCell<BTreeSet<(u32, u16, i64)>>,
     /// Whether this slurmctld is in charge of Slurm's jobs.
     in_charge: Cell<bool>,
     is_dead: Cell<bool>,
+    /// Runs of an older saved state, of which later jobs have the partitions.
+    overtaken: RefCell<HashSet<JobRun>>,
 }
 
 impl Slurmctld {
@@ -67,10 +76,12 @@ impl Slurmctld {
             host_thread: RefCell::default(),
             kicked: Notify::new(),
             began,
+            ended: RefCell::default(),
             in_charge: Cell::new(true),
             is_dead: Cell::new(false),
+            overtaken: RefCell::default(),
         });
-        this.frontend.slurm_was_configured(SCHEDULING_INTERVAL);
+        this.frontend.slurm_was_configured(SCHEDULING_INTERVAL, BATCH_START_TIMEOUT);
         this.configure();
         this.adopt();
         let life = Rc::clone(&this);
@@ -103,7 +114,7 @@ impl Slurmctld {
         let line = |machine: &Rc<Machine>| Line { machine: Rc::clone(machine), network: Rc::clone(self) };
         let setup = |machine: &Rc<Machine>| PodSetup {
             pod: PodId { model: machine.model.clone(), controller: machine.name.clone() },
-            settings: config.settings(),
+            settings: pool::settings_of(machine, config.settings()),
             controller: line(machine),
         };
         let models = self.cluster.models();
@@ -132,6 +143,9 @@ impl Slurmctld {
                 State::Configuring => {
                     let is_held = self.with_job(job.id, |job| job.launch_gates > 0);
                     assert_eq!(is_held, Some(true), "a job that was not launched waits for its partition");
+                    if let Some(ends) = self.cluster.unsaved_launch(|run| run == job.run()) {
+                        self.end_in_time(job.run(), ends);
+                    }
                 }
                 State::Running => self.end_in_time(job.run(), job.ends),
                 State::Completing(_) => self.complete(job.run()),
@@ -142,8 +156,12 @@ impl Slurmctld {
     /// Opens the journal, gives up the partitions without an owner, and runs the driver.
     async fn drive(self: &Rc<Self>, orders: Orders<Line>) {
         sleep(self.cluster.up_to(Duration::from_millis(500))).await;
-        let live = self.cluster.disk.open(self.term);
-        self.ask(|frontend| frontend::take_over(frontend, live.iter().map(LiveRecord::recorded)));
+        let (live, ended) = self.cluster.disk.open(self.term);
+        self.note_overtaken();
+        let saved = Some(Seconds(self.cluster.saved_at.get()));
+        let records = live.iter().map(LiveRecord::recorded);
+        self.ask(|frontend| frontend::take_over(frontend, records, &ended, saved));
+        self.ended.borrow_mut().extend(ended.iter().map(|it| (it.run.job, it.run.restart, it.run.start)));
         let notes = Notes { cluster: Rc::clone(&self.cluster), term: self.term };
         let outside = Outside { ctld: Rc::clone(self), notes, hands: Hands(Rc::clone(&self.cluster)) };
         let ended = Driver::new(outside, live).run(orders).await;
@@ -177,6 +195,21 @@ impl Slurmctld {
         }
     }
 
+    /// Lets nodes tell which jobs run there. They do not answer now and then.
+    fn ask_nodes(self: &Rc<Self>, nodes: Vec<String>) {
+        let at = Instant::now() + self.cluster.up_to(Duration::from_secs(2));
+        self.at(at, |this| {
+            let answers = this.cluster.chance(0.8);
+            let told = |node: String| {
+                let job = job_of(&node);
+                let runs = this.cluster.has_processes(job).filter(|_| answers)?;
+                Some((node, runs.then_some(job).into_iter().collect()))
+            };
+            let told = nodes.into_iter().filter_map(told).collect();
+            this.ask(|frontend| frontend.nodes_told(told));
+        });
+    }
+
     /// Tells the ledger an event of the driver.
     fn report(&self, event: Event) {
         if self.is_dead.get() {
@@ -203,6 +236,7 @@ impl Slurmctld {
                     self.driver.route(actions, self);
                 }
                 Outgoing::Launched(claim, at) => self.driver.launched(claim, at),
+                Outgoing::Ended(claim, ended) => self.driver.ended(claim, ended),
                 // The receiver ends together with this slurmctld.
                 Outgoing::Host(task) => drop(self.host.send(task)),
             }
@@ -243,8 +277,12 @@ impl Slurmctld {
         }
     }
 
-    /// The run that asks for a partition. Its intent must be on record by now.
-    pub fn about_to_make(&self, partition: &PartitionId) -> JobRun {
+    /// The caller of a create. The intent of a run must be on record by now.
+    pub fn about_to_make(&self, partition: &PartitionId) -> Maker {
+        if pool::has(partition) {
+            self.cluster.note(format!("[{}] call create {partition}", self.term));
+            return Maker::Pool;
+        }
         let run = self.frontend.ledger().holder(partition).expect("a create has a claim").run;
         self.cluster.note(format!("[{}] call create {partition}", self.term));
         let on_record = self.cluster.disk.on_record(partition);
@@ -252,7 +290,7 @@ impl Slurmctld {
             let what = format!("{partition} is asked for by {run:?} and on record for {on_record:?}");
             self.cluster.check.breach(what);
         }
-        run
+        Maker::Us(run)
     }
 
     /// Checks that a partition which a call of this slurmctld removes or resets has no owner. The slurmctld may
@@ -262,10 +300,17 @@ impl Slurmctld {
         self.cluster.counts.borrow_mut().removals += u64::from(what == "remove");
         let Some(tag) = machine.tag(partition.as_str()) else { return };
         match tag.maker {
+            _ if what == "remove" && pool::has(partition) => {
+                self.cluster.check.breach(format!("{what} of {partition}, which is of a pool"));
+            }
             Maker::Others => self.cluster.check.breach(format!("{what} of {partition}, which others made")),
+            Maker::Pool => {}
             Maker::Us(run) => {
                 let runs = |job: &Job| job.has(partition, run) && job.state == State::Running;
-                if self.in_charge.get() && self.cluster.slurm.borrow().jobs.get(&run.job).is_some_and(runs) {
+                let is_left = |left: JobRun| is_of(left, run);
+                let is_used = self.cluster.slurm.borrow().jobs.get(&run.job).is_some_and(runs)
+                    || self.cluster.unsaved_launch(is_left).is_some();
+                if self.in_charge.get() && is_used {
                     self.cluster.check.breach(format!("{what} of {partition} under {run:?}, which runs"));
                 }
             }
@@ -276,10 +321,16 @@ impl Slurmctld {
         self.cluster.slurm.borrow_mut().jobs.get_mut(&id).map(work)
     }
 
-    /// The claims that are not over, in words.
+    /// The claims that are not over, in words, without partitions of the pool that wait for a job.
     pub fn claims(&self) -> Vec<String> {
         let claims = self.frontend.ledger().view().claims;
-        claims.into_iter().map(|it| format!("claim of {}: {:?}", it.claim.partition, it.phase)).collect()
+        let waits = |phase: &Phase| matches!(phase, Phase::Idle { .. } | Phase::Kept { .. });
+        let in_pool = |it: &ClaimView| pool::has(&it.claim.partition) && waits(&it.phase);
+        claims
+            .into_iter()
+            .filter(|it| !in_pool(it))
+            .map(|it| format!("claim of {}: {:?}", it.claim.partition, it.phase))
+            .collect()
     }
 
     /// Calls `work` at this time, if this slurmctld is still in charge then.

@@ -12,7 +12,7 @@ use vipu_types::{GresType, IpuCount, PartitionEnd, PartitionId};
 
 use super::Slurmctld;
 use crate::cluster::Cluster;
-use crate::slurm::{Job, Next, State};
+use crate::slurm::{Job, Next, State, node_of};
 
 /// A job.
 #[derive(Clone, Copy)]
@@ -60,6 +60,8 @@ impl slurm::Job for JobView<'_> {
         reason: Option<String> = |job| job.reason.clone();
         shown_reason: Option<String> = |job| job.reason.clone();
         nodes: Vec<u32> = |_| vec![0];
+        node_names: Vec<String> = |job| (job.start != 0).then(|| node_of(job.id)).into_iter().collect();
+        batch_host: Option<String> = |job| Some(node_of(job.id));
         nodes_done: bool = |job| job.nodes_done <= Instant::now();
         het_job: u32 = |_| 0;
         het_offset: u32 = |_| 0;
@@ -83,7 +85,7 @@ impl slurm::Job for JobView<'_> {
         is_configuring: bool = |job| job.state == State::Configuring;
         is_completing: bool = |job| matches!(job.state, State::Completing(_));
         has_ended: bool = |job| job.state == State::Completing(Next::Over);
-        has_lost_node: bool = |_| false;
+        has_lost_node: bool = |job| job.has_lost_node;
         waits_in_line: bool = |job| job.state == State::Pending;
         takes_whole_nodes: bool = |_| false;
         gets_all_gres: bool = |_| false;
@@ -111,6 +113,10 @@ impl slurm::Job for JobView<'_> {
 
     fn has_counted(self, _: &GresType, _: IpuCount) -> bool {
         true
+    }
+
+    fn exit_status(self) -> u32 {
+        self.see(|job| u32::from(job.exit_code.unwrap_or_default()) << 8)
     }
 
     fn failed_with(self) -> Option<u8> {
@@ -175,6 +181,16 @@ impl slurm::JobMut for JobChange<'_> {
     }
 
     fn configure_again(&mut self) {}
+
+    fn expect_end_of_script(&mut self) {}
+
+    fn count_restart(&mut self) {
+        self.change(|job| job.restart += 1);
+    }
+
+    fn hold(&mut self) {
+        self.change(|job| job.enter(State::Held));
+    }
 
     fn begin_soon(&mut self, delay: Duration) {
         self.change(|job| job.begin = job.begin.max(Instant::now() + delay));
@@ -304,6 +320,11 @@ impl<'a> slurm::Slurm for Locks<'a> {
             .collect()
     }
 
+    fn ask_nodes(&mut self, nodes: &[String]) -> Vec<String> {
+        self.0.ask_nodes(nodes.to_vec());
+        Vec::new()
+    }
+
     fn licenses(&mut self) -> SiteLicenses {
         SiteLicenses::default()
     }
@@ -336,7 +357,11 @@ impl slurm::Locked for Locks<'_> {
     }
 
     fn open_launch_gate_of_launched(&mut self, job: u32, _: Seconds) {
-        self.0.open_launch_gate(job);
+        self.0.open_launch_gate_of_launched(job);
+    }
+
+    fn launch_again(&mut self, job: u32) {
+        self.0.launch(job);
     }
 
     fn requeue(&mut self, job: u32, held: bool) -> bool {
@@ -361,6 +386,10 @@ impl slurm::Locked for Locks<'_> {
     fn end_failed(&mut self, job: u32) {
         self.0.cluster.counts.borrow_mut().failed += 1;
         self.0.end(job, Next::Over, Duration::ZERO);
+    }
+
+    fn end_with(&mut self, job: u32, status: u32) {
+        self.0.end_with(job, status);
     }
 
     fn tell_user(&mut self, _: u32, _: &str) {}

@@ -3,7 +3,7 @@
 use std::sync::mpsc::Sender;
 
 use frontend::{HostTask, Outside};
-use ledger::{Action, Claim, Millis, Seconds};
+use ledger::{Action, Claim, EndedRun, Millis, Seconds};
 use tokio::time::Instant;
 
 /// A message from the front end.
@@ -11,6 +11,7 @@ pub enum Outgoing {
     /// The actions that follow from one event.
     Actions(Vec<Action>),
     Launched(Claim, Seconds),
+    Ended(Claim, EndedRun),
     Host(HostTask),
 }
 
@@ -48,6 +49,10 @@ impl Outside for Threads {
 
     fn note_launched(&self, claim: Claim, at: Seconds) {
         self.send(Outgoing::Launched(claim, at));
+    }
+
+    fn note_ended(&self, claim: Claim, ended: EndedRun) {
+        self.send(Outgoing::Ended(claim, ended));
     }
 
     fn ask_host(&self, task: HostTask) {

@@ -303,6 +303,29 @@ void prolog_running_decr(void *job)
 	fake_tell("prolog_running_decr %p", job);
 }
 
+int pick_batch_host(void *job)
+{
+	must_hold();
+	fake_tell("pick_batch_host %p", job);
+	return 0;
+}
+
+void *build_batch_step(void *job)
+{
+	must_hold();
+	fake_tell("build_batch_step %p", job);
+	return NULL;
+}
+
+void delete_step_record(void *job, void *step)
+{
+	must_hold();
+	fake_tell("delete_step_record %p %p", job, step);
+}
+
+/* A slurmctld_config_t: only the time of the end is looked at. */
+_Alignas(16) char slurmctld_config[1024];
+
 void prep_epilog_slurmctld_callback(int rc, uint32_t job_id, bool timed_out)
 {
 	fake_hold();

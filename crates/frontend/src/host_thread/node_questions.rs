@@ -1,0 +1,232 @@
+//! Questions to nodes about runs of an earlier slurmctld ([`crate::take_over`]): which jobs run there?
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use ledger::{Awaits, Claim, Event, HostAction, Millis, Seconds};
+use tracing::{info, warn};
+use vipu_types::PartitionId;
+
+use super::end_job::is_in_line;
+use super::watch_list::after;
+use crate::frontend::Frontend;
+use crate::outside::{HostTask, Script};
+use crate::slurm::{Job, JobMut, Locked, Slurm};
+use crate::sync::lock;
+
+/// The time between two questions.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The time in seconds after which a node names a job whose launch is not on record. The record is written some
+/// milliseconds after the launch.
+const UNRECORDED: i64 = 1;
+
+/// All questions that are not answered.
+#[derive(Default)]
+pub(super) struct NodeQuestions {
+    scripts: Vec<AskedScript>,
+    processes: Vec<AskedProcesses>,
+    /// The time of the next question.
+    next: Millis,
+    /// The time of the question that is under way.
+    asked: Option<Seconds>,
+}
+
+/// A script that may have been launched.
+struct AskedScript {
+    script: Script,
+    /// The time from which on its node names it, if it was launched.
+    named_from: Seconds,
+    /// Whether its partition is ready, and the launch waits for the answer alone.
+    is_ready: bool,
+}
+
+/// A run of which processes may be left.
+struct AskedProcesses {
+    claim: Claim,
+    /// The run is the last one of a job in line.
+    is_in_line: bool,
+    /// The nodes that have not told yet.
+    nodes: BTreeSet<String>,
+    /// A node is down.
+    is_unsure: bool,
+}
+
+impl NodeQuestions {
+    pub(super) fn ask_for_script(&mut self, frontend: &Frontend, script: Script) {
+        let now = frontend.outside().unix_time();
+        let named_from = match script.launched {
+            Some(at) => Seconds(at.0.saturating_add(frontend.batch_start_timeout())),
+            None => Seconds(now.0.saturating_add(UNRECORDED)),
+        };
+        self.scripts.push(AskedScript { script, named_from, is_ready: false });
+    }
+
+    pub(super) fn ask_for_processes(&mut self, claim: Claim, is_in_line: bool) {
+        let nodes = claim.nodes.iter().cloned().collect();
+        self.processes.push(AskedProcesses { claim, is_in_line, nodes, is_unsure: false });
+    }
+
+    /// Whether nodes are asked for processes on this partition, of this run or of a later one that Slurm has forgotten.
+    pub(super) fn is_about_processes_on(&self, partition: &PartitionId) -> bool {
+        self.processes.iter().any(|asked| asked.claim.partition == *partition)
+    }
+
+    /// Puts off the launch of a run until it is known whether its script was launched. False if that is known.
+    pub(super) fn put_off(&mut self, claim: &Claim) -> bool {
+        let asked = self.scripts.iter_mut().find(|asked| asked.script.claim.run == claim.run);
+        asked.map(|asked| asked.is_ready = true).is_some()
+    }
+
+    /// The time of the next look.
+    pub(super) fn next(&self) -> Option<Millis> {
+        let is_open = !self.scripts.is_empty() || !self.processes.is_empty();
+        (is_open && self.asked.is_none()).then_some(self.next)
+    }
+
+    /// Asks the nodes if it is time. Returns the launches of runs that have ended while they waited: their gates are
+    /// still raised.
+    pub(super) fn look(&mut self, frontend: &Frontend, slurm: &mut impl Slurm) -> Vec<HostTask> {
+        let is_over = |asked: &mut AskedScript| !is_live(frontend, &asked.script.claim);
+        let over: Vec<_> = self.scripts.extract_if(.., is_over).collect();
+        self.ask(frontend, slurm);
+        over.into_iter().filter_map(AskedScript::launch).collect()
+    }
+
+    fn ask(&mut self, frontend: &Frontend, slurm: &mut impl Slurm) {
+        let now = frontend.now();
+        if self.next().is_none_or(|next| next > now) {
+            return;
+        }
+        let hosts = self.scripts.iter().map(|asked| &asked.script.host);
+        let nodes: BTreeSet<&String> =
+            hosts.chain(self.processes.iter().flat_map(|asked| &asked.nodes)).collect();
+        let nodes: Vec<String> = nodes.into_iter().cloned().collect();
+        let down = slurm.ask_nodes(&nodes);
+        self.next = after(now, PAUSE);
+        if down.len() < nodes.len() {
+            self.asked = Some(frontend.outside().unix_time());
+        }
+        for asked in &mut self.processes {
+            let before = asked.nodes.len();
+            asked.nodes.retain(|node| !down.contains(node));
+            asked.is_unsure |= asked.nodes.len() < before;
+        }
+        self.release(frontend, slurm);
+    }
+
+    /// Takes the jobs that run on the nodes that have answered. Returns the launches that have waited for that.
+    pub(super) fn told(
+        &mut self,
+        frontend: &Frontend,
+        slurm: &mut impl Slurm,
+        jobs: &BTreeMap<String, Vec<u32>>,
+    ) -> Vec<HostTask> {
+        let Some(asked_at) = self.asked.take() else { return Vec::new() };
+        for asked in &mut self.processes {
+            let is_done =
+                |node: &String| jobs.get(node).is_some_and(|jobs| !jobs.contains(&asked.claim.run.job));
+            asked.nodes.retain(|node| !is_done(node));
+        }
+        self.release(frontend, slurm);
+        let is_answered = |asked: &mut AskedScript| match jobs.get(&asked.script.host) {
+            Some(jobs) => jobs.contains(&asked.script.job) || asked_at >= asked.named_from,
+            None => false,
+        };
+        let answered: Vec<_> = self.scripts.extract_if(.., is_answered).collect();
+        let mut launches = Vec::new();
+        for asked in answered {
+            let Script { claim, launched, host, job } = asked.script.clone();
+            let is_there = jobs.get(&host).is_some_and(|jobs| jobs.contains(&job));
+            let is_running = frontend.ledger().awaits(&claim) == Some(Awaits::JobEnd);
+            match is_there {
+                true if is_running => {}
+                true => {
+                    let key = (claim.partition.clone(), claim.run.job);
+                    lock(&frontend.launched_before).insert(key, launched.unwrap_or(asked_at));
+                }
+                false if is_running => launch_again(frontend, slurm, &claim, &host),
+                false => info!("{}: node {host} does not run it; it is launched", claim.run),
+            }
+            launches.extend(asked.launch());
+        }
+        launches
+    }
+
+    /// Releases the partitions of runs of which no node has processes any more. Their jobs may begin again.
+    fn release(&mut self, frontend: &Frontend, slurm: &mut impl Slurm) {
+        if self.processes.iter().all(|asked| !asked.nodes.is_empty()) {
+            return;
+        }
+        let mut locked = slurm.write();
+        if frontend.is_closed() {
+            return;
+        }
+        let mut over = Vec::new();
+        for asked in self.processes.extract_if(.., |asked| asked.nodes.is_empty()) {
+            if asked.is_in_line {
+                count_run(&mut locked, &asked.claim);
+            }
+            over.push(asked);
+        }
+        drop(locked);
+        for AskedProcesses { claim, is_unsure, .. } in over {
+            let is_down = if is_unsure { ", as far as nodes answer" } else { "" };
+            info!("{}: no process of it is left{is_down}; partition {} goes", claim.run, claim.partition);
+            lock(&frontend.left_runs).remove(&claim.run.job);
+            frontend.tell(match is_unsure {
+                true => Event::NodesUnknown(claim.partition),
+                false => Event::NodesDone(claim.partition),
+            });
+        }
+    }
+}
+
+impl AskedScript {
+    /// The launch that has waited for the answer.
+    fn launch(self) -> Option<HostTask> {
+        self.is_ready.then_some(HostTask::Act(HostAction::OpenLaunch(self.script.claim)))
+    }
+}
+
+/// Whether a run has not ended.
+fn is_live(frontend: &Frontend, claim: &Claim) -> bool {
+    frontend.ledger().live_claim(claim.run.job).is_some_and(|live| live.run == claim.run)
+}
+
+/// Launches a script again that never reached its node.
+fn launch_again(frontend: &Frontend, slurm: &mut impl Slurm, claim: &Claim, host: &str) {
+    let mut slurm = slurm.write();
+    let is_same = slurm.job(claim.run.job).is_some_and(|job| {
+        job.is_running() && job.restart_count() == claim.run.restart && job.start_time() == claim.run.start
+    });
+    if frontend.is_closed() || !is_same {
+        return;
+    }
+    warn!(
+        "{}: node {host} does not run it: the end of slurmctld has cut off its launch; it is launched now",
+        claim.run
+    );
+    slurm.launch_again(claim.run.job);
+    frontend.outside().note_launched(claim.clone(), frontend.outside().unix_time());
+}
+
+/// Lets a job in line begin as a restart, because it has begun before. A job that must not be requeued is held.
+fn count_run(slurm: &mut impl Locked, claim: &Claim) {
+    let is_next = |job: &_| is_in_line(job, claim.run);
+    // The job of a run that has ended is held already.
+    let Some(mut job) = slurm.job(claim.run.job).filter(is_next).filter(|job| job.priority() != 0) else {
+        return;
+    };
+    if job.may_be_requeued() {
+        job.count_restart();
+        info!("{}: it begins again as restart {}", claim.run, job.restart_count());
+    } else {
+        job.hold();
+        let id = claim.run.job;
+        job.set_reason(&format!(
+            "vipu: it has begun before, and must not be requeued; to run it again: scontrol release {id}"
+        ));
+        warn!("{}: it must not be requeued, so it is held", claim.run);
+    }
+}
