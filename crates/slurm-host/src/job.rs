@@ -166,7 +166,7 @@ impl<'lock> JobRef<'lock> {
     pub fn node_names(self) -> Vec<String> {
         let numbers = self.nodes();
         // SAFETY: under the node lock (caller).
-        unsafe { crate::nodes::names(self.host, &numbers) }
+        unsafe { crate::node_table::names(self.host, &numbers) }
     }
 
     /// Whether `tres_per_node` names `vipu` at all. The check is cheap, for jobs that use no IPUs.

@@ -25,6 +25,7 @@ mod list;
 pub mod local_time;
 pub mod locks;
 pub mod log;
+pub mod node_table;
 pub mod nodes;
 pub mod object;
 pub mod partitions;

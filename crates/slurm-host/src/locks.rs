@@ -12,7 +12,7 @@ use slurm_release as facts;
 use crate::differences::lock_struct::Locks;
 use crate::job::{JobMut, JobRef};
 use crate::list;
-use crate::nodes::Askable;
+use crate::node_table::Askable;
 use crate::record::Record;
 use crate::reservations::{self, Reservation};
 use crate::slurmctld::{Host, host};
@@ -98,7 +98,7 @@ impl LockPermit {
     pub fn askable(&mut self, nodes: &[String]) -> Askable {
         let locked = Locked::take(self, READ_NODES);
         // SAFETY: node read lock.
-        unsafe { crate::nodes::askable(locked.host, nodes) }
+        unsafe { crate::node_table::askable(locked.host, nodes) }
     }
 
     /// Makes the main scheduler look at the queue now, or soon if the site wants passes deferred.

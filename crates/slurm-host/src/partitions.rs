@@ -1,6 +1,7 @@
 //! The Slurm partitions, and the GRES of their nodes.
 
 use crate::list;
+use crate::node_table::table;
 use crate::nodes::{self, NodeGres};
 use crate::record::Record;
 use crate::selfcheck;
@@ -51,7 +52,7 @@ impl<'call> SlurmPartitions<'call> {
             })
         };
         // SAFETY: node lock (`new`).
-        let mut nodes = unsafe { nodes::table(self.host) };
+        let mut nodes = unsafe { table(self.host) };
         // The bit of a node is its place in the table.
         Some(nodes.any(|(place, node)| {
             i64::try_from(place).is_ok_and(|place| place < size)

@@ -9,7 +9,7 @@ use ledger::Seconds;
 use slurm_host::job::JobRef;
 use slurm_host::job_test::Test;
 use slurm_host::locks::{LockPermit, Locked};
-use slurm_host::nodes::Askable;
+use slurm_host::node_table::Askable;
 use slurm_host::release::{is_run_now, is_test_only, is_will_run};
 use slurm_host::reservations::Reservation;
 use slurm_host::submit::JobDescription;

@@ -117,6 +117,8 @@ fn job(host: Host, [partition, qos]: [Record; 2], id: u32, state: u32, tres: *mu
     record.put("job_resrcs", resources(host, id == RUNNING));
     record.put("alloc_resp_port", u16::from(id == WAITING));
     record.put("batch_flag", u16::from(id == RUNNING));
+    record.put("batch_host", host.text("n1"));
+    record.put("step_list", list(&[]));
     record.put("restart_cnt", 2_u16);
     record.put("het_job_id", 7_u32);
     record.put("het_job_offset", 3_u32);

@@ -31,7 +31,7 @@ async fn every_status_has_its_class() {
         (Code::Unauthenticated, ErrorClass::Stranger),
         (Code::FailedPrecondition, ErrorClass::NotReady),
         (Code::Aborted, ErrorClass::Aborted),
-        (Code::Internal, ErrorClass::Other),
+        (Code::Internal, ErrorClass::Internal),
     ] {
         server.mock().inject(reject(code));
         let error = client.create_partition(&wanted("p", 4)).await.unwrap_err();
