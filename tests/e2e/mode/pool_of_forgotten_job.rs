@@ -15,7 +15,7 @@ pub(super) const ONLY: &str = "slurm_pod64_32_1";
 
 /// A script that says which process started it, and stays.
 pub(super) const SCRIPT: &str =
-    "echo $SLURM_VIPU_PARTITION $PPID\nwhile [ ! -e go ]; do sleep 0.1; done\necho went";
+    "echo $SLURM_VIPU_PARTITION $PPID\nwhile [ ! -e end ]; do sleep 0.1; done\necho went";
 
 /// The reason of a job for which no partition is free.
 pub(super) const NONE_FREE: &str = "no such partition of the pool is free";
@@ -24,10 +24,15 @@ pub(super) const NONE_FREE: &str = "no such partition of the pool is free";
 const NODES: [&str; 2] = ["--nodelist=ipu-pod64-001", "--nodelist=ipu-pod64-002"];
 
 /// A cluster whose pool has one partition, and which may forget the run of a job.
-fn forgetful() -> Settings {
+pub(super) fn forgetful() -> Settings {
     let settings = with_pool("32x1").nodes(2).expect_log("not responding").expect_log("Orphan ");
     // The stopped node is asked which jobs run there.
     settings.expect_log("Registered PENDING").expect_log("Socket timed out")
+}
+
+/// Lets the script end.
+pub(super) fn goes(cluster: &Cluster) -> Result<()> {
+    Ok(fs::write(cluster.layout().jobs().join("end"), "")?)
 }
 
 /// Waits until the job has said which partition it has. Returns the process that started it.
@@ -40,11 +45,13 @@ pub(super) fn started_by(cluster: &Cluster, job: JobId) -> Result<Process> {
 }
 
 /// Kills slurmctld, changes its saved state, and starts it again while the first node is silent. Checks that another job
-/// gets the partition when the node has told that the script is gone, and not before, over two starts.
+/// gets the partition when the node has told that the script is gone, and not before, over two starts. `end` ends the
+/// script if Slurm does not.
 fn is_kept_until_the_node_has_told(
     cluster: &Cluster,
     first: &Process,
     change: impl FnOnce() -> Result<()>,
+    end: impl FnOnce() -> Result<()>,
 ) -> Result<()> {
     let slurmd = cluster.slurmd(1)?;
     slurmd.signal(Signal::STOP)?;
@@ -61,6 +68,7 @@ fn is_kept_until_the_node_has_told(
     waits(cluster, other, NONE_FREE)?;
     ensure!(first.exists(), "the script has ended while its slurmd was stopped");
     slurmd.signal(Signal::CONT)?;
+    end()?;
     runs(cluster, other)?;
     ensure!(!first.exists(), "another job has the partition, and the script still runs");
     let_go(cluster, other)?;
@@ -80,9 +88,9 @@ fn mode_pool_keeps_the_partition_of_a_job_that_slurm_has_in_line() -> Result<()>
         let in_line = fs::read(&state)?;
         begin_again(cluster, job)?;
         let first = started_by(cluster, job)?;
-        is_kept_until_the_node_has_told(cluster, &first, || Ok(fs::write(state, in_line)?))?;
+        is_kept_until_the_node_has_told(cluster, &first, || Ok(fs::write(state, in_line)?), || Ok(()))?;
         begin_again(cluster, job)?;
-        fs::write(cluster.layout().jobs().join("go"), "")?;
+        goes(cluster)?;
         let ended = ended(cluster, job, "COMPLETED")?;
         ensure!(ended.restarts == 1, "{ended:?}");
         ends(cluster, &[ONLY])
@@ -96,7 +104,8 @@ fn mode_pool_keeps_the_partition_of_an_unknown_job() -> Result<()> {
         let unknown = cluster.sbatch(SCRIPT, &["--gres=vipu:pod64:32", NODES[0]])?;
         cluster.may_be_lost(unknown);
         let first = started_by(cluster, unknown)?;
-        is_kept_until_the_node_has_told(cluster, &first, || cluster.lose_state())?;
+        // Slurm takes the script for that of the job with this id, which has just ended.
+        is_kept_until_the_node_has_told(cluster, &first, || cluster.lose_state(), || goes(cluster))?;
         ends(cluster, &[ONLY])
     })
 }
