@@ -99,7 +99,7 @@ fn mode_pool_keeps_the_partition_of_a_job_that_slurm_has_in_line() -> Result<()>
 
 #[test]
 fn mode_pool_keeps_the_partition_of_an_unknown_job() -> Result<()> {
-    forgetful().run(|cluster| {
+    forgetful().expect_log("sent from wrong node").run(|cluster| {
         knows(cluster, 32)?;
         let unknown = cluster.sbatch(SCRIPT, &["--gres=vipu:pod64:32", NODES[0]])?;
         cluster.may_be_lost(unknown);
