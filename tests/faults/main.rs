@@ -2,7 +2,8 @@
 //! step. Each mode is tested: partitions made when their jobs have nodes or while the jobs wait, and idle ones.
 //!
 //! Each pair is a test, `fault_FAULT_at_STEP`, with `_prepared` or `_reused`. The lists in [`selection`]
-//! choose the pairs, unless `VIPU_FAULT_CASES` is `full` or `smoke`. [`endless`] has faults that do not end.
+//! choose the pairs, unless `VIPU_FAULT_CASES` is `full` or `smoke`. [`endless`] has faults that do not end,
+//! [`moments`] ends of slurmctld at each tenth of a second around a launch.
 //! `VIPU_FAULT_REPORT` names a file for tables of all pairs that ran.
 #![forbid(unsafe_code)]
 
@@ -10,6 +11,7 @@ mod case;
 mod endless;
 mod fault;
 mod mode;
+mod moments;
 mod report;
 mod selection;
 mod step;
@@ -20,7 +22,7 @@ use std::{process::ExitCode, sync::Arc};
 use anyhow::Result;
 use libtest_mimic::{Arguments, Trial};
 
-use crate::{endless::Endless, fault::Fault, mode::Mode, report::Report, step::Step};
+use crate::{endless::Endless, fault::Fault, mode::Mode, moments::Moments, report::Report, step::Step};
 
 /// A fault that strikes at a step of a job's life, in one [`Mode`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,6 +70,15 @@ fn main() -> Result<ExitCode> {
     trials.extend(Endless::ALL.map(|fault| {
         let name = format!("fault_endless_{}", fault.name());
         Trial::test(name, move || endless::run(fault).map_err(|error| format!("{error:?}").into()))
+    }));
+    let all = selection::is_full();
+    trials.extend(Moments::all().filter(|moments| all || moments.is_usual()).map(|moments| {
+        let report = Arc::clone(&report);
+        Trial::test(moments.name(), move || {
+            let fates = moments.run(all);
+            report.add_moments(moments, &fates);
+            fates.map(drop).map_err(|error| format!("{error:?}").into())
+        })
     }));
     trials.push(Trial::test("fault_shipped_plugin_has_no_failpoints", || {
         selection::shipped_has_none().map_err(|error| format!("{error:?}").into())

@@ -5,13 +5,20 @@ use std::{
     env,
     fmt::Write,
     fs,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use anyhow::Result;
 use testbed::programs;
 
-use crate::{Case, case::Outcome, fault::Fault, mode::Mode, step::Step};
+use crate::{
+    Case,
+    case::Outcome,
+    fault::Fault,
+    mode::Mode,
+    moments::{Fates, Moments},
+    step::Step,
+};
 
 const HEAD: &str = "\
 # Every step, every fault
@@ -44,19 +51,52 @@ Failed pairs are listed at the end. Slurm 22.05 itself can lose a launch at `sco
 
 ";
 
-/// The outcome of each pair that ran, or the reason of its failure.
+const OF_MOMENTS: &str = "\
+## Each tenth of a second around a launch
+
+slurmctld ends between the controller's answer and two seconds after the launch, once at each tenth of a second,
+and is started again. After kill -9, Slurm has saved that the job has its nodes, and not its launch. No script
+begins twice in one run, and each job ends with the exit code of its script.
+
+| fate | meaning |
+|---|---|
+| *once* | the job ran once |
+| *requeued* | its first run did not get to its end, and it was requeued |
+| *held* | as *requeued*, after somebody had released it |
+| *run again* | Slurm did not know the end of its first run, and it was requeued |
+| *not saved* | Slurm did not know it any more |
+
+| slurmctld | job | jobs by their fates |
+|---|---|---|";
+
+/// The outcome of each test that ran, or the reason of its failure.
 #[derive(Default)]
-pub struct Report(Mutex<Outcomes>);
+pub struct Report {
+    pairs: Mutex<Outcomes>,
+    moments: Mutex<BTreeMap<Moments, Result<Fates, String>>>,
+}
 
 type Outcomes = BTreeMap<Case, Result<Outcome, String>>;
 
+/// A failure is one short line in the report.
+fn in_a_line<T: Clone>(outcome: &Result<T>) -> Result<T, String> {
+    outcome
+        .as_ref()
+        .cloned()
+        .map_err(|error| format!("{error:#}").lines().next().unwrap_or_default().chars().take(160).collect())
+}
+
+fn locked<T>(outcomes: &Mutex<T>) -> MutexGuard<'_, T> {
+    outcomes.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Report {
     pub fn add(&self, case: Case, outcome: &Result<Outcome>) {
-        // A failure is one short line in the report.
-        let outcome = outcome.as_ref().cloned().map_err(|error| {
-            format!("{error:#}").lines().next().unwrap_or_default().chars().take(160).collect()
-        });
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(case, outcome);
+        locked(&self.pairs).insert(case, in_a_line(outcome));
+    }
+
+    pub fn add_moments(&self, moments: Moments, fates: &Result<Fates>) {
+        locked(&self.moments).insert(moments, in_a_line(fates));
     }
 
     /// Writes the report to the file that `VIPU_FAULT_REPORT` names, if it is set.
@@ -66,7 +106,7 @@ impl Report {
     }
 
     fn text(&self) -> Result<String> {
-        let outcomes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let outcomes = locked(&self.pairs);
         let mut reasons = Vec::new();
         let passed = outcomes.values().filter(|outcome| outcome.is_ok()).count();
         let mut text = format!(
@@ -78,6 +118,7 @@ impl Report {
         for mode in Mode::ALL {
             table(&mut text, mode, &outcomes, &mut reasons)?;
         }
+        self.table_of_moments(&mut text)?;
         for (number, reason) in reasons.iter().enumerate() {
             writeln!(text, "({}) {reason}.  ", number + 1)?;
         }
@@ -89,6 +130,27 @@ impl Report {
             writeln!(text, "* `{}`: {why}", case.name())?;
         }
         Ok(text)
+    }
+
+    /// Writes the table of the moments around a launch.
+    fn table_of_moments(&self, text: &mut String) -> Result<()> {
+        let moments = locked(&self.moments);
+        if moments.is_empty() {
+            return Ok(());
+        }
+        writeln!(text, "{OF_MOMENTS}")?;
+        for (moments, fates) in moments.iter() {
+            let [end, job] = moments.words();
+            let fates = match fates {
+                Ok(fates) => {
+                    fates.iter().map(|(fate, jobs)| format!("{jobs} {fate}")).collect::<Vec<_>>().join(", ")
+                }
+                Err(why) => format!("**failed**: {why}"),
+            };
+            writeln!(text, "| {end} | {job} | {fates} |")?;
+        }
+        text.push('\n');
+        Ok(())
     }
 }
 

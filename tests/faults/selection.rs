@@ -87,6 +87,11 @@ const SMOKE_PREPARED: [(Step, Fault); 2] =
 const SMOKE_REUSED: [(Step, Fault); 2] =
     [(Step::ResetAcknowledged, Fault::Kill), (Step::IdleWithoutFiles, Fault::Refused)];
 
+/// Whether all cases run.
+pub fn is_full() -> bool {
+    env::var("VIPU_FAULT_CASES").is_ok_and(|said| said == "full")
+}
+
 /// Returns the cases that `VIPU_FAULT_CASES` names.
 pub fn from_environment() -> Result<Vec<Case>> {
     let said = env::var("VIPU_FAULT_CASES").unwrap_or_default();
