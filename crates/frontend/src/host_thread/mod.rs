@@ -121,6 +121,8 @@ impl HostThread {
         let launches = self.node_questions.look(frontend, slurm);
         launches.into_iter().for_each(|launch| self.sort(frontend, slurm, launch));
         self.do_due(frontend, slurm);
+        let begins = self.node_questions.take_begins();
+        self.wake_at(frontend, begins);
         self.ended_jobs.look(frontend, slurm, &self.node_questions);
         prepared_recheck::look(&mut self.prepared, frontend, slurm);
         kept_partitions::look(&mut self.kept, frontend, slurm);
@@ -166,12 +168,17 @@ impl HostThread {
         for job in afterwards.completed {
             slurm.open_completion_gate(job);
         }
-        for begin in afterwards.begins {
-            let delay = begin.since(frontend.outside().unix_time());
-            self.wakes.watch(after(now, delay + WAKE_MARGIN), ());
-        }
+        self.wake_at(frontend, afterwards.begins);
         if afterwards.kick {
             slurm.kick_scheduler();
+        }
+    }
+
+    /// Wakes the scheduler when jobs may begin.
+    fn wake_at(&mut self, frontend: &Frontend, begins: Vec<Seconds>) {
+        for begin in begins {
+            let delay = begin.since(frontend.outside().unix_time());
+            self.wakes.watch(after(frontend.now(), delay + WAKE_MARGIN), ());
         }
     }
 

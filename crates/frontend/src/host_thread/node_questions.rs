@@ -7,6 +7,7 @@ use ledger::{Awaits, Claim, Event, HostAction, Millis, Seconds};
 use tracing::{info, warn};
 use vipu_types::PartitionId;
 
+use super::BEGIN_SOON;
 use super::end_job::is_in_line;
 use super::watch_list::after;
 use crate::frontend::Frontend;
@@ -30,6 +31,8 @@ pub(super) struct NodeQuestions {
     next: Millis,
     /// The time of the question that is under way.
     asked: Option<Seconds>,
+    /// The times at which jobs may begin again.
+    begins: Vec<Seconds>,
 }
 
 /// A script that may have been launched.
@@ -82,6 +85,11 @@ impl NodeQuestions {
     pub(super) fn next(&self) -> Option<Millis> {
         let is_open = !self.scripts.is_empty() || !self.processes.is_empty();
         (is_open && self.asked.is_none()).then_some(self.next)
+    }
+
+    /// The times at which jobs may begin again, each once.
+    pub(super) fn take_begins(&mut self) -> Vec<Seconds> {
+        std::mem::take(&mut self.begins)
     }
 
     /// Asks the nodes if it is time. Returns the launches of runs that have ended while they waited: their gates are
@@ -165,7 +173,7 @@ impl NodeQuestions {
         let mut over = Vec::new();
         for asked in self.processes.extract_if(.., |asked| asked.nodes.is_empty()) {
             if asked.is_in_line {
-                count_run(&mut locked, &asked.claim);
+                self.begins.extend(count_run(&mut locked, &asked.claim));
             }
             over.push(asked);
         }
@@ -212,15 +220,17 @@ fn launch_again(frontend: &Frontend, slurm: &mut impl Slurm, claim: &Claim, host
 }
 
 /// Lets a job in line begin as a restart, because it has begun before. A job that must not be requeued is held.
-fn count_run(slurm: &mut impl Locked, claim: &Claim) {
+/// Returns the time at which the job may begin.
+fn count_run(slurm: &mut impl Locked, claim: &Claim) -> Option<Seconds> {
     let is_next = |job: &_| is_in_line(job, claim.run);
     // The job of a run that has ended is held already.
-    let Some(mut job) = slurm.job(claim.run.job).filter(is_next).filter(|job| job.priority() != 0) else {
-        return;
-    };
+    let mut job = slurm.job(claim.run.job).filter(is_next).filter(|job| job.priority() != 0)?;
     if job.may_be_requeued() {
         job.count_restart();
+        // Slurm may have ended the earlier run at its node just now.
+        job.begin_soon(BEGIN_SOON);
         info!("{}: it begins again as restart {}", claim.run, job.restart_count());
+        Some(Seconds(job.begin_time()))
     } else {
         job.hold();
         let id = claim.run.job;
@@ -228,5 +238,6 @@ fn count_run(slurm: &mut impl Locked, claim: &Claim) {
             "vipu: it has begun before, and must not be requeued; to run it again: scontrol release {id}"
         ));
         warn!("{}: it must not be requeued, so it is held", claim.run);
+        None
     }
 }
