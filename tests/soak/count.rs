@@ -72,7 +72,7 @@ type OfTasks = BTreeMap<(String, u32), BTreeMap<u16, Marks>>;
 fn marks(text: &str) -> OfTasks {
     let mut found = OfTasks::new();
     for line in text.lines() {
-        let [what, name, task, restarts] = line.split(' ').collect::<Vec<_>>()[..] else { continue };
+        let [what, name, task, restarts, _] = line.split(' ').collect::<Vec<_>>()[..] else { continue };
         let (Ok(task), Ok(restarts)) = (task.parse(), restarts.parse()) else { continue };
         let run = found.entry((name.to_owned(), task)).or_default().entry(restarts).or_default();
         match what {
@@ -123,7 +123,8 @@ impl Count {
             }
             for (task, runs) in marks.range((name.clone(), 0)..=(name.clone(), u32::MAX)) {
                 if runs.values().any(|run| run.begins > 1) {
-                    say(format!("{task:?} ran twice: {runs:?}"));
+                    let requeued = load.requeued.contains(name);
+                    say(format!("{task:?} ran twice: {runs:?}, requeued: {requeued}"));
                     self.more(What::Twice, 1);
                 }
                 let had_ended = runs.values().rev().skip(1).any(|run| run.ends > 0);

@@ -58,9 +58,10 @@ impl Queued {
 /// The file of the marks, in the folder of the jobs.
 pub const MARKS: &str = "marks";
 
-/// A script that marks its begin and its end.
+/// A script that marks its begin and its end. The job's id is for those who look for it in logs.
 fn script(seconds: u32, exit_code: i32) -> String {
-    let mark = format!("$SLURM_JOB_NAME ${{SLURM_ARRAY_TASK_ID:-0}} ${{SLURM_RESTART_COUNT:-0}} >> {MARKS}");
+    let run = "$SLURM_JOB_NAME ${SLURM_ARRAY_TASK_ID:-0} ${SLURM_RESTART_COUNT:-0}";
+    let mark = format!("{run} $SLURM_JOB_ID >> {MARKS}");
     format!("echo begin {mark}\nsleep {seconds}\necho end {mark}\nexit {exit_code}")
 }
 

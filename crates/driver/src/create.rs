@@ -117,7 +117,8 @@ pub(crate) async fn create<W: Environment>(
         place: None,
         intent: None,
         start,
-        reset: matches!(start, Start::Reuse { reset: true, .. }),
+        // A run on record had its reset, and may have processes on the partition.
+        reset: matches!(start, Start::Reuse { reset: true, .. }) && !tracked.is_on_record(claim.run),
         may_exist: tracked.owner.get() == PartitionOwner::Ours,
         trouble: Cow::Borrowed(""),
         progress: &progress,

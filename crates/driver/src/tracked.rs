@@ -80,6 +80,11 @@ impl Tracked {
         }
     }
 
+    /// Whether the journal of an earlier slurmctld has the partition as that of this run.
+    pub fn is_on_record(&self, run: JobRun) -> bool {
+        self.before.as_ref().is_some_and(|before| before.run == run)
+    }
+
     /// Ends the present use. Work for it that still goes on writes no file and no entry any more.
     pub fn begin_next_use(&self) {
         self.present_use.update(|number| number + 1);

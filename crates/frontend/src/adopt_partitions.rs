@@ -8,8 +8,9 @@
 //! | CONFIGURING | runs it | it is taken over as launched |
 //! | | does not | it is launched |
 //! | RUNNING, launched right before the end | does not run it | it is launched again |
-//! | CONFIGURING or RUNNING, and the journal has its end | | it ends with its exit code |
-//! | in line, and the journal has its end | | it is held |
+//! | CONFIGURING or RUNNING, and the journal has its end | | it ends as before |
+//! | in line, and the journal has its requeue | | it begins as a restart |
+//! | in line, and the journal has another end of it | | it is held |
 //! | in line, or not at all | (all nodes) run it | its partition stays, and the job does not begin |
 //! | | do not, or are down | the partition is released, the job is requeued or held |
 

@@ -2,13 +2,14 @@
 
 use std::cell::Cell;
 
-use ledger::{EndedRun, Ending, Event, Launch};
+use ledger::{Ending, Event, Launch};
 use tracing::{debug, error};
 use vipu_types::Grant;
 
 use crate::accounting;
 use crate::claiming::give;
 use crate::frontend::Frontend;
+use crate::host_thread::lost_ends;
 use crate::slurm::{Job, JobMut};
 use crate::{keep_and_requeue, launch_mark, show_partition};
 
@@ -137,10 +138,8 @@ pub fn job_fini(frontend: &Frontend, mut job: impl JobMut, done: &Cell<Option<En
     done.set(Some(ending));
     let was_launched = frontend.ledger().is_launched(job.id());
     let keep_until = keep_and_requeue::at_end(frontend, &mut job, &claim, was_launched);
-    if was_launched && job.is_batch() && job.has_ended() {
-        let at = frontend.outside().unix_time();
-        let ended = EndedRun { run: claim.run, status: job.exit_status(), at };
-        frontend.outside().note_ended(claim.clone(), ended);
+    if was_launched && job.is_batch() {
+        lost_ends::note(frontend, &claim, lost_ends::cause(*job));
     }
     failpoints::stop!("fini");
     let job = job.id();

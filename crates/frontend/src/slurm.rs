@@ -19,6 +19,7 @@ pub trait Job: Copy {
     fn start_time(self) -> i64;
     fn end_time(self) -> i64;
     fn begin_time(self) -> i64;
+    fn submit_time(self) -> i64;
     fn deadline(self) -> Option<i64>;
     fn time_limit(self) -> i64;
     fn priority(self) -> u32;
@@ -256,7 +257,7 @@ pub trait Locked {
     fn requeue_until(&mut self, job: u32, begin: Seconds) -> bool;
     fn send_back(&mut self, job: u32, held: bool) -> bool;
     fn end_failed(&mut self, job: u32);
-    fn end_with(&mut self, job: u32, status: u32);
+    fn end_with(&mut self, job: u32, status: Option<u32>);
     fn tell_user(&mut self, job: u32, line: &str);
     fn tell_terminal(&mut self, job: u32, line: &str);
 }

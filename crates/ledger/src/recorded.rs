@@ -1,6 +1,6 @@
 //! The journal's record of a partition, for the slurmctld that takes it over after a restart.
 
-use vipu_types::JobRun;
+use vipu_types::{EndedBy, JobRun};
 
 use crate::{Claim, Seconds};
 
@@ -40,8 +40,8 @@ pub enum RecordedStage {
 pub struct EndedRun {
     /// The run.
     pub run: JobRun,
-    /// Its wait status.
-    pub status: u32,
+    /// The cause of its end.
+    pub by: EndedBy,
     /// The time of its end.
     pub at: Seconds,
 }

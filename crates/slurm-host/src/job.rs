@@ -237,6 +237,11 @@ impl<'lock> JobRef<'lock> {
         self.details().map_or(0, |details| details.read(self.layout().job_details.begin_time))
     }
 
+    /// The time at which the job was submitted, or last requeued (`submit_time`), in seconds since the Unix epoch.
+    pub fn submit_time(self) -> i64 {
+        self.details().map_or(0, |details| details.read(self.layout().job_details.submit_time))
+    }
+
     /// Whether a node of the job has failed, is drained or does not answer. Processes of the job may still run
     /// there, although Slurm does not wait for them: slurmd drains a node on which it cannot end them. The node
     /// lock must be held, as in [`crate::locks::LockPermit::look_at`].

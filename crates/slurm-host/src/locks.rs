@@ -201,11 +201,12 @@ impl<'thread> Locked<'thread> {
     /// Ends a job as FAILED, exit code 1.
     pub fn end_failed(&mut self, job: u32) {
         const EXIT_1: u32 = 1 << 8;
-        self.end_with(job, EXIT_1);
+        self.end_with(job, Some(EXIT_1));
     }
 
-    /// Ends a job with this wait status.
-    pub fn end_with(&mut self, job: u32, status: u32) {
+    /// Ends a job with this wait status. Without one, it is cancelled.
+    pub fn end_with(&mut self, job: u32, status: Option<u32>) {
+        let status = status.unwrap_or(facts::NO_VAL);
         if let Some(record) = self.find(job) {
             // SAFETY: the locks of WRITE_JOBS are held; the record was found under them.
             unsafe { self.host.slurmctld.end_job.call(job, record.record().address(), status) };

@@ -75,6 +75,7 @@ impl Job for SlurmJob<'_> {
         start_time() -> i64;
         end_time() -> i64;
         begin_time() -> i64;
+        submit_time() -> i64;
         deadline() -> Option<i64>;
         time_limit() -> i64;
         priority() -> u32;
@@ -328,7 +329,7 @@ impl slurm::Locked for SlurmLocked<'_> {
         requeue(job: u32, held: bool) -> bool;
         send_back(job: u32, held: bool) -> bool;
         end_failed(job: u32);
-        end_with(job: u32, status: u32);
+        end_with(job: u32, status: Option<u32>);
         tell_user(job: u32, line: &str);
         tell_terminal(job: u32, line: &str);
     }

@@ -77,7 +77,10 @@ impl<H: Hosts> Cluster<H> {
         wait_until("the last job to end", JOBS_LIMIT, || Ok(self.jobs()?.iter().all(JobView::is_over)))?;
         // A partition or file that stays is reported as a violation, with its name.
         let _ = wait_until("the last partition to go", PARTITIONS_LIMIT, || {
-            Ok(self.on_controllers(Mock::partitions)?.is_empty() && self.ipuof_files()?.is_empty())
+            let are_gone =
+                self.on_controllers(Mock::partitions)?.is_empty() && self.ipuof_files()?.is_empty();
+            // Slurm counts a moment longer.
+            Ok(are_gone && self.counted_ipus()?.is_empty())
         });
         Ok(())
     }

@@ -48,7 +48,7 @@ pub use pod_id::PodId;
 pub use pool::{BadPool, ModelPool, Pool, PoolPart};
 pub use request::{GresRequest, RequestError};
 pub use requeue_pause::{BadRequeuePause, RequeuePause};
-pub use run::JobRun;
+pub use run::{EndedBy, JobRun};
 pub use security::{Access, Tls, TlsIdentity};
 pub use shape::{Choice, GatewayRouting, Ipus, LinkRouting, Misfit, Shape, Sync};
 pub use shown::shown;

@@ -19,6 +19,19 @@ pub struct JobRun {
     pub start: i64,
 }
 
+/// The cause of the end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EndedBy {
+    /// Its script ended, with this wait status.
+    Script(u32),
+    /// Somebody cancelled it, or it made room for another job.
+    Cancel,
+    /// It reached its time limit or deadline.
+    TimeLimit,
+    /// It was requeued, or lost a node: the job begins again if it may.
+    Requeue,
+}
+
 impl JobRun {
     /// A run without nodes. Its start is `now`, in seconds since the Unix epoch, as a negative number. It
     /// tells apart two jobs that got the same id.

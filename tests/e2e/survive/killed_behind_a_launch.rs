@@ -118,6 +118,43 @@ fn job_restart_slurmctld_that_did_not_save_a_launch_while_the_script_ends() -> R
     })
 }
 
+/// Slurm's last save is older than the launch and the requeue.
+#[test]
+fn job_restart_slurmctld_that_did_not_save_a_requeue() -> Result<()> {
+    patient().run(|cluster| {
+        let (job, saved) = saved_as_configuring(cluster, 0, "--requeue")?;
+        cluster.mock().clear()?;
+        launched(cluster, job)?;
+        cluster.scontrol(&["requeue", &job.to_string()])?;
+        gone(cluster, job, 0)?;
+        cluster.kill_slurmctld_back_at(&saved)?;
+        cluster.start_slurmctld()?;
+        wait_until("the requeue to be known", LIMIT, || Ok(cluster.job(job)?.restarts == 1))?;
+        let_go(cluster)?;
+        ended(cluster, job, "COMPLETED")?;
+        let runs: Vec<_> = begins(cluster, job)?.iter().map(|begin| begin.restarts).collect();
+        ensure!(runs == [0, 1], "begun after {runs:?} requeues");
+        no_node_drains(cluster)
+    })
+}
+
+/// Slurm's last save is older than the launch and the end of the job.
+#[test]
+fn job_restart_slurmctld_that_did_not_save_a_cancel() -> Result<()> {
+    patient().run(|cluster| {
+        let (job, saved) = saved_as_configuring(cluster, 0, "--requeue")?;
+        cluster.mock().clear()?;
+        launched(cluster, job)?;
+        cluster.command("scancel").args(&[&job.to_string()]).success()?;
+        gone(cluster, job, 0)?;
+        cluster.kill_slurmctld_back_at(&saved)?;
+        cluster.start_slurmctld()?;
+        ended(cluster, job, "CANCELLED")?;
+        ensure!(begins(cluster, job)?.len() == 1, "{:?}", begins(cluster, job)?);
+        no_node_drains(cluster)
+    })
+}
+
 /// Slurm ends the script of a job that it knows as waiting when it hears of the script from the node.
 #[test]
 fn job_restart_slurmctld_that_knows_a_launched_job_as_waiting() -> Result<()> {

@@ -15,8 +15,8 @@ const ENDED: i64 = 600;
 #[derive(Debug, Default)]
 pub(super) struct Book {
     partitions: BTreeMap<PartitionId, LiveRecord>,
-    /// By job, with the partition.
-    ended: BTreeMap<u32, (PartitionId, EndedRun)>,
+    /// By job and restart, with the partition.
+    ended: BTreeMap<(u32, u16), (PartitionId, EndedRun)>,
 }
 
 impl Book {
@@ -69,7 +69,7 @@ impl Book {
             }
             Entry::Ended { partition, ended } => {
                 self.ended.retain(|_, (_, old)| old.at.0.saturating_add(ENDED) > ended.at.0);
-                self.ended.insert(ended.run.job, (partition, ended));
+                self.ended.insert((ended.run.job, ended.run.restart), (partition, ended));
             }
         }
     }
@@ -82,7 +82,7 @@ impl Book {
         self.partitions.values()
     }
 
-    /// The runs that have ended of late.
+    /// The runs that have ended of late. Those of a job come in their order.
     pub fn ended(&self) -> impl Iterator<Item = &EndedRun> {
         self.ended.values().map(|(_, ended)| ended)
     }
@@ -149,6 +149,7 @@ mod tests {
     use std::path::Path;
 
     use ledger::Seconds;
+    use vipu_types::EndedBy;
 
     use super::super::format;
     use super::*;
@@ -199,7 +200,7 @@ mod tests {
     #[test]
     fn the_end_of_a_run_stays_on_record_until_slurm_has_certainly_saved_it() {
         let end = |job, at| {
-            let ended = EndedRun { run: claim(job).run, status: 3 << 8, at: Seconds(at) };
+            let ended = EndedRun { run: claim(job).run, by: EndedBy::Script(3 << 8), at: Seconds(at) };
             Entry::Ended { partition: id(job), ended }
         };
         let mut book = Book::default();

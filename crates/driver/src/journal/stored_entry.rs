@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ledger::{Claim, EndedRun, Seconds};
 use serde::{Deserialize, Serialize};
-use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, Shape};
+use vipu_types::{ControllerName, EndedBy, IpuCount, JobRun, ModelName, PartitionId, Shape};
 
 use super::entry::Entry;
 
@@ -63,11 +63,11 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// The run of an [`Entry::Ended`], and its wait status.
+/// The run of an [`Entry::Ended`], and the cause of its end.
 #[derive(Serialize, Deserialize)]
 pub(super) struct EndFields {
     run: JobRun,
-    status: u32,
+    by: EndedBy,
 }
 
 /// The form of a [`Claim`] in the journal.
@@ -102,8 +102,8 @@ impl From<&Entry> for StoredEntry {
             Entry::Launched { partition, at } => {
                 Self::Launched { partition: partition.clone(), at: at.0, ended: None }
             }
-            Entry::Ended { partition, ended: EndedRun { run, status, at } } => {
-                let ended = Some(EndFields { run: *run, status: *status });
+            Entry::Ended { partition, ended: EndedRun { run, by, at } } => {
+                let ended = Some(EndFields { run: *run, by: *by });
                 Self::Launched { partition: partition.clone(), at: at.0, ended }
             }
             Entry::Kept { partition, until } => Self::Kept { partition: partition.clone(), until: until.0 },
@@ -160,8 +160,8 @@ impl StoredEntry {
             }
             Self::Created(partition) => Entry::Created(partition),
             Self::Launched { partition, at, ended: None } => Entry::Launched { partition, at: Seconds(at) },
-            Self::Launched { partition, at, ended: Some(EndFields { run, status }) } => {
-                Entry::Ended { partition, ended: EndedRun { run, status, at: Seconds(at) } }
+            Self::Launched { partition, at, ended: Some(EndFields { run, by }) } => {
+                Entry::Ended { partition, ended: EndedRun { run, by, at: Seconds(at) } }
             }
             Self::Kept { partition, until } => Entry::Kept { partition, until: Seconds(until) },
             Self::Remove { claim, unanswered, withheld_until } => {

@@ -68,6 +68,15 @@ scenarios! {
         remove 1 -> gone 1
         reuse-reset 2 id 1 -> up 1"
 
+    /// Its script may run.
+    mode_pool_partition_is_not_reset_for_the_run_that_has_it_in_the_journal "
+        record 1 /ipuof created-in-pool
+        configure pool=slurm*
+        put 1
+        pass 5
+        reuse-reset 1 -> up 1
+        count 0 call reset 1"
+
     mode_pool_partition_whose_job_an_earlier_slurmctld_began_is_reset_at_its_end "
         record 1 /ipuof created-in-pool
         configure pool=slurm*

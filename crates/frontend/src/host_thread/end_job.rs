@@ -1,7 +1,7 @@
 //! The ways in which the front end ends jobs, and the messages to their users.
 
-use ledger::{Claim, EndedRun, Event};
-use tracing::{info, warn};
+use ledger::{Claim, Event};
+use tracing::info;
 use vipu_types::JobRun;
 
 use crate::frontend::Frontend;
@@ -71,27 +71,4 @@ pub(super) fn fail_run(frontend: &Frontend, slurm: &mut impl Locked, claim: Clai
         job.set_reason(&format!("{text}{hint}"));
     }
     info!("{}: {outcome} ({text})", claim.run);
-}
-
-/// Ends a job as it has ended before: Slurm's saved state is older than its end. A job that is in line for the run that
-/// has ended is held, because only its user knows whether it may run again.
-pub(super) fn end_again(slurm: &mut impl Locked, EndedRun { run, status, .. }: EndedRun) {
-    if starting(slurm, run).is_some() {
-        warn!("{run}: it has ended, and Slurm lost that; it ends again, with wait status {status:#x}");
-        return slurm.end_with(run.job, status);
-    }
-    let is_next = |job: &_| is_in_line(job, run);
-    if let Some(mut job) = slurm.job(run.job).filter(is_next) {
-        warn!("{run}: it has ended, and Slurm lost that; it is held");
-        job.hold();
-        job.set_reason(&format!(
-            "vipu: it has run and ended, and Slurm lost that; to run it again: scontrol release {}",
-            run.job
-        ));
-    }
-}
-
-/// Whether a batch job waits for this run, as far as Slurm knows.
-pub(super) fn is_in_line<J: JobMut>(job: &J, run: JobRun) -> bool {
-    job.is_pending() && job.is_batch() && !job.is_unsplit_array() && job.restart_count() == run.restart
 }

@@ -10,6 +10,7 @@ mod ended_jobs;
 mod job_deadlines;
 mod kept_partitions;
 mod license_reservations;
+pub(crate) mod lost_ends;
 mod node_questions;
 mod prepared_recheck;
 mod reason_recheck;
@@ -24,7 +25,7 @@ use ledger::{Awaits, Claim, EndedRun, Ending, Event, HostAction, Seconds};
 use vipu_types::JobRun;
 
 use self::actions::{Afterwards, act_or_end};
-use self::end_job::{end_again, starting};
+use self::end_job::starting;
 use self::ended_jobs::EndedJobs;
 use self::job_deadlines::Deadlines;
 use self::node_questions::NodeQuestions;
@@ -286,7 +287,8 @@ impl Due {
             guard(&|| format!("line for {run}"), (), || say_creating(slurm, run, &line, aloud));
         }
         for ended in self.ended {
-            guard(&|| format!("end of job {}", ended.run.job), (), || end_again(slurm, ended));
+            let again = || lost_ends::end_again(slurm, ended);
+            afterwards.begins.extend(guard(&|| format!("end of job {}", ended.run.job), None, again));
         }
         for action in self.actions {
             act_or_end(frontend, slurm, action, afterwards);

@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use ledger::{Awaits, Claim, Event, HostAction, Millis, Seconds};
 use tracing::{info, warn};
-use vipu_types::PartitionId;
+use vipu_types::{EndedBy, PartitionId};
 
-use super::BEGIN_SOON;
-use super::end_job::is_in_line;
+use super::lost_ends;
 use super::watch_list::after;
 use crate::frontend::Frontend;
 use crate::outside::{HostTask, Script};
-use crate::slurm::{Job, JobMut, Locked, Slurm};
+use crate::slurm::{Job, Locked, Slurm};
 use crate::sync::lock;
 
 /// The time between two questions.
@@ -173,7 +172,9 @@ impl NodeQuestions {
         let mut over = Vec::new();
         for asked in self.processes.extract_if(.., |asked| asked.nodes.is_empty()) {
             if asked.is_in_line {
-                self.begins.extend(count_run(&mut locked, &asked.claim));
+                // The next slurmctld may not know the number of restarts.
+                lost_ends::note(frontend, &asked.claim, EndedBy::Requeue);
+                self.begins.extend(lost_ends::count(&mut locked, asked.claim.run));
             }
             over.push(asked);
         }
@@ -217,27 +218,4 @@ fn launch_again(frontend: &Frontend, slurm: &mut impl Slurm, claim: &Claim, host
     );
     slurm.launch_again(claim.run.job);
     frontend.outside().note_launched(claim.clone(), frontend.outside().unix_time());
-}
-
-/// Lets a job in line begin as a restart, because it has begun before. A job that must not be requeued is held.
-/// Returns the time at which the job may begin.
-fn count_run(slurm: &mut impl Locked, claim: &Claim) -> Option<Seconds> {
-    let is_next = |job: &_| is_in_line(job, claim.run);
-    // The job of a run that has ended is held already.
-    let mut job = slurm.job(claim.run.job).filter(is_next).filter(|job| job.priority() != 0)?;
-    if job.may_be_requeued() {
-        job.count_restart();
-        // Slurm may have ended the earlier run at its node just now.
-        job.begin_soon(BEGIN_SOON);
-        info!("{}: it begins again as restart {}", claim.run, job.restart_count());
-        Some(Seconds(job.begin_time()))
-    } else {
-        job.hold();
-        let id = claim.run.job;
-        job.set_reason(&format!(
-            "vipu: it has begun before, and must not be requeued; to run it again: scontrol release {id}"
-        ));
-        warn!("{}: it must not be requeued, so it is held", claim.run);
-        None
-    }
 }

@@ -64,7 +64,7 @@ impl slurm::Job for View<'_> {
     answers! { Self:
         number -> u16: restart_count priority_tier;
         number -> u32: exit_status user priority het_job het_offset tasks_left;
-        number -> i64: start_time end_time begin_time;
+        number -> i64: start_time end_time begin_time submit_time;
         number -> usize: slurm_partition_address;
         some -> Option<u8>: failed_with;
         some -> Option<i64>: deadline;

@@ -239,8 +239,8 @@ impl Slurmctld {
     }
 
     /// Ends a job that has nodes, as if its script had ended so.
-    pub(super) fn end_with(self: &Rc<Self>, id: u32, status: u32) {
-        self.with_job(id, |job| job.exit_code = Some((status >> 8) as u8));
+    pub(super) fn end_with(self: &Rc<Self>, id: u32, status: Option<u32>) {
+        self.with_job(id, |job| job.exit_code = status.map(|status| (status >> 8) as u8));
         self.end(id, Next::Over, Duration::ZERO);
     }
 

@@ -99,6 +99,10 @@ impl slurm::Job for JobView<'_> {
         self.id
     }
 
+    fn submit_time(self) -> i64 {
+        self.cluster.seconds_at(self.see(|job| job.since))
+    }
+
     fn begin_time(self) -> i64 {
         self.cluster.seconds_at(self.see(|job| job.begin))
     }
@@ -388,7 +392,7 @@ impl slurm::Locked for Locks<'_> {
         self.0.end(job, Next::Over, Duration::ZERO);
     }
 
-    fn end_with(&mut self, job: u32, status: u32) {
+    fn end_with(&mut self, job: u32, status: Option<u32>) {
         self.0.end_with(job, status);
     }
 
