@@ -258,6 +258,7 @@ pub trait Locked {
     fn send_back(&mut self, job: u32, held: bool) -> bool;
     fn end_failed(&mut self, job: u32);
     fn end_with(&mut self, job: u32, status: Option<u32>);
+    fn end_on_nodes(&mut self, job: u32, nodes: &[String]);
     fn tell_user(&mut self, job: u32, line: &str);
     fn tell_terminal(&mut self, job: u32, line: &str);
 }

@@ -12,7 +12,7 @@ use slurm_release as facts;
 use crate::differences::lock_struct::Locks;
 use crate::job::{JobMut, JobRef};
 use crate::list;
-use crate::node_table::Askable;
+use crate::node_table::{self, Askable};
 use crate::record::Record;
 use crate::reservations::{self, Reservation};
 use crate::slurmctld::{Host, host};
@@ -210,6 +210,23 @@ impl<'thread> Locked<'thread> {
         if let Some(record) = self.find(job) {
             // SAFETY: the locks of WRITE_JOBS are held; the record was found under them.
             unsafe { self.host.slurmctld.end_job.call(job, record.record().address(), status) };
+        }
+    }
+
+    /// Has nodes with these names end what they have of a job. A node that has launched the job before does not launch
+    /// it again without that (`_launch_job_test` in slurmd, 22.05 to 26.05).
+    pub fn end_on_nodes(&mut self, job: u32, names: &[String]) {
+        let Some(record) = self.find(job) else { return };
+        let name = self.host.layout.node_record.name;
+        // SAFETY: the locks of WRITE_JOBS are held.
+        for (_, node) in unsafe { node_table::table(self.host) } {
+            if node.text(name).is_some_and(|name| names.contains(&name)) {
+                // SAFETY: the locks of WRITE_JOBS are held; both records were found under them. The message goes into
+                // a queue.
+                unsafe {
+                    (self.host.slurmctld.call.kill_job_on_node)(record.record().address(), node.address())
+                };
+            }
         }
     }
 

@@ -95,6 +95,7 @@ host_functions! {
         queue_job_scheduler = c"queue_job_scheduler": fn();
         schedule_job_save = c"schedule_job_save": fn();
         pick_batch_host = c"pick_batch_host": fn(RawJob) -> libc::c_int;
+        kill_job_on_node = c"kill_job_on_node": fn(RawJob, *mut c_void);
         build_batch_step = c"build_batch_step": fn(RawJob) -> *mut c_void;
         delete_step_record = c"delete_step_record": fn(RawJob, *mut c_void);
         free_job_resources = c"free_job_resources": fn(*mut *mut c_void);

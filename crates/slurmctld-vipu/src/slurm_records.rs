@@ -330,6 +330,7 @@ impl slurm::Locked for SlurmLocked<'_> {
         send_back(job: u32, held: bool) -> bool;
         end_failed(job: u32);
         end_with(job: u32, status: Option<u32>);
+        end_on_nodes(job: u32, nodes: &[String]);
         tell_user(job: u32, line: &str);
         tell_terminal(job: u32, line: &str);
     }

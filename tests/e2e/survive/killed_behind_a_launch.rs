@@ -173,9 +173,27 @@ fn job_restart_slurmctld_that_knows_a_launched_job_as_waiting() -> Result<()> {
     })
 }
 
+/// slurmd launches no job of which it has not been told that it ended, and Slurm then drains the node.
+#[test]
+fn job_restart_slurmctld_that_knows_a_job_as_waiting_while_the_script_ends() -> Result<()> {
+    patient().run(|cluster| {
+        let (job, saved, _) = saved_in_line(cluster, "--requeue")?;
+        cluster.kill_slurmctld_back_at(&saved)?;
+        let_go(cluster)?;
+        wait_until("the end of the script", LIMIT, || Ok(ends(cluster, job) == 1))?;
+        cluster.start_slurmctld()?;
+        let ended = cluster.await_end(job, LIMIT)?;
+        let runs: Vec<_> = begins(cluster, job)?.iter().map(|begin| begin.restarts).collect();
+        ensure!(ended.state == "COMPLETED" && runs == [0, 1], "{ended:?}, begun after {runs:?} requeues");
+        no_node_drains(cluster)
+    })
+}
+
 #[test]
 fn job_restart_slurmctld_that_knows_a_launched_job_without_requeue_as_waiting() -> Result<()> {
-    patient().expect_log("Registered PENDING").run(|cluster| {
+    // The node tells that the run is over, and Slurm has the job as never started.
+    let settings = patient().expect_log("slurmctld and slurmd out of sync");
+    settings.expect_log("Registered PENDING").run(|cluster| {
         let (job, saved, process) = saved_in_line(cluster, "--no-requeue")?;
         let watch = Watch::begin(job, process);
         cluster.kill_slurmctld_back_at(&saved)?;

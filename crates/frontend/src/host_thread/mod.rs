@@ -112,7 +112,11 @@ impl HostThread {
     pub fn work(&mut self, frontend: &Frontend, slurm: &mut impl Slurm, tasks: Vec<HostTask>) {
         self.put_off.extend(tasks);
         if frontend.outside().is_ending() {
-            // A launch would be lost, and the next slurmctld takes over what is left.
+            // A launch would be lost, and the next slurmctld takes over what is left. Slurm saves its records once more,
+            // without what was entered for a moment.
+            let settles = |task: &mut HostTask| matches!(task, HostTask::SettleAccounting);
+            self.due.settles |= self.put_off.extract_if(.., settles).count() > 0;
+            self.do_due(frontend, slurm);
             return;
         }
         for task in std::mem::take(&mut self.put_off) {
@@ -142,7 +146,7 @@ impl HostThread {
         }
     }
 
-    /// Does the work that is due, unless slurmctld has begun to end.
+    /// Does the work that is due. Once slurmctld has begun to end, it only takes back what was entered in Slurm's records.
     fn do_due(&mut self, frontend: &Frontend, slurm: &mut impl Slurm) {
         if self.due.is_empty() {
             return;
@@ -155,7 +159,10 @@ impl HostThread {
                 return; // Slurm has read its jobs anew while this waited for the lock.
             }
             if frontend.outside().is_ending() {
-                return; // It began to end while this waited for the lock.
+                if std::mem::take(&mut self.due.settles) {
+                    guard(&|| "accounting".into(), (), || accounting::settle(frontend, &mut slurm));
+                }
+                return;
             }
             let due = std::mem::take(&mut self.due);
             let waiting = due.carry_out(frontend, &mut slurm, &mut afterwards);

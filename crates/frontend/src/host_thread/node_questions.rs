@@ -174,7 +174,7 @@ impl NodeQuestions {
             if asked.is_in_line {
                 // The next slurmctld may not know the number of restarts.
                 lost_ends::note(frontend, &asked.claim, EndedBy::Requeue);
-                self.begins.extend(lost_ends::count(&mut locked, asked.claim.run));
+                self.begins.extend(lost_ends::count(&mut locked, asked.claim.run, &asked.claim.nodes));
             }
             over.push(asked);
         }

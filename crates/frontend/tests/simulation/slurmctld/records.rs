@@ -396,6 +396,8 @@ impl slurm::Locked for Locks<'_> {
         self.0.end_with(job, status);
     }
 
+    fn end_on_nodes(&mut self, _: u32, _: &[String]) {}
+
     fn tell_user(&mut self, _: u32, _: &str) {}
 
     fn tell_terminal(&mut self, _: u32, _: &str) {}

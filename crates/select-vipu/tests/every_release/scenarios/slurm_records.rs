@@ -275,6 +275,7 @@ fn opens_gates(host: Host, job: Job) {
         host.set("fake_agrees", false);
         assert!(!locked.requeue(RUNNING, true));
         locked.end_failed(RUNNING);
+        locked.end_on_nodes(RUNNING, &["ipu-2".into(), "ipu-3".into()]);
         locked.tell_user(RUNNING, "hello");
         drop(locked);
         let nodes_done = slurm.look_at(&[RUNNING], |job| !job.is_completing() || job.nodes_done());
@@ -287,6 +288,8 @@ fn opens_gates(host: Host, job: Job) {
     wait.recv().expect("the thread's work to be done");
 
     let at = job.record.address();
+    // SAFETY: the table has two nodes.
+    let second_node = unsafe { host.get::<*const *mut c_void>("node_record_table_ptr").add(1).read() };
     let sixth = if host.release.size("slurmctld_lock") == 24 { " 0" } else { "" };
     let [write, read_conf] = ["1 2 2 1 1", "1 0 0 0 0"].map(|five| format!("{five}{sixth}"));
     let requeue = match host.release.series <= 2505 {
@@ -300,6 +303,7 @@ fn opens_gates(host: Host, job: Job) {
         requeue.clone(),
         requeue,
         format!("job_complete {RUNNING} 0 0 0 0x100"),
+        format!("kill_job_on_node {at:p} {second_node:p}"),
         format!("srun_user_message {at:p} hello"),
         format!("unlock {write}"),
         format!("prep_epilog_slurmctld_callback 0 {RUNNING} 0"),

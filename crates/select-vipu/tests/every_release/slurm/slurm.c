@@ -333,6 +333,12 @@ void prep_epilog_slurmctld_callback(int rc, uint32_t job_id, bool timed_out)
 	fake_release();
 }
 
+void kill_job_on_node(void *job, void *node)
+{
+	must_hold();
+	fake_tell("kill_job_on_node %p %p", job, node);
+}
+
 int srun_user_message(void *job, char *message)
 {
 	must_hold();
