@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::{Result, anyhow, ensure};
+use mock_vipu::Incident;
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use testbed::{Cluster, wait_until};
 
@@ -65,7 +66,18 @@ fn soak(cluster: &Cluster, side: Side, time: Duration, random: &mut StdRng, coun
     });
     struck?;
     settle(cluster);
-    count.take(cluster, &load.map_err(|_| anyhow!("the load panicked"))?)
+    count.take(cluster, &load.map_err(|_| anyhow!("the load panicked"))?)?;
+    if side == Side::Pool { end_pool(cluster) } else { Ok(()) }
+}
+
+/// Ends the pool, whose partitions an administrator has to remove.
+fn end_pool(cluster: &Cluster) -> Result<()> {
+    cluster.write_vipu_conf(&[])?;
+    cluster.reconfigure()?;
+    for partition in cluster.mock().partitions()? {
+        cluster.mock().cause(Incident::Vanish { partition })?;
+    }
+    Ok(())
 }
 
 /// Waits until all jobs are over, or nothing changes any more.

@@ -11,21 +11,27 @@ use rustix::process::Signal;
 use testbed::{Cluster, JobId, SavedJobs, main_job, process::Process, wait_until};
 
 use super::marked_script::{
-    IPUS, begins, ends, is_held, launched, no_node_drains, patient, saved_as_configuring, script,
+    IPUS, begins, begun, ends, is_held, launched, no_node_drains, patient, saved_as_configuring, script,
 };
 use crate::account::save_usage;
 use crate::jobs::{ended, gone, now, partition, runs};
-use crate::{LIMIT, let_go};
+use crate::{LIMIT, let_go, quick};
+
+/// Submits a job, and saves Slurm's jobs while it is in line.
+fn saved_before_its_start(cluster: &Cluster, options: &[&str]) -> Result<(JobId, SavedJobs)> {
+    // A held job would come back held.
+    cluster.scontrol(&["update", "PartitionName=v-ipu", "State=DOWN"])?;
+    let job = cluster.sbatch(&script(0), options)?;
+    cluster.await_saved()?;
+    let saved = cluster.saved_jobs()?;
+    cluster.scontrol(&["update", "PartitionName=v-ipu", "State=UP"])?;
+    Ok((job, saved))
+}
 
 /// Submits a job, and saves Slurm's jobs while it is in line. Returns when its script runs, with the script's
 /// process.
 fn saved_in_line(cluster: &Cluster, requeue: &str) -> Result<(JobId, SavedJobs, Process)> {
-    // A held job would come back held.
-    cluster.scontrol(&["update", "PartitionName=v-ipu", "State=DOWN"])?;
-    let job = cluster.sbatch(&script(0), &[IPUS, requeue])?;
-    cluster.await_saved()?;
-    let saved = cluster.saved_jobs()?;
-    cluster.scontrol(&["update", "PartitionName=v-ipu", "State=UP"])?;
+    let (job, saved) = saved_before_its_start(cluster, &[IPUS, requeue])?;
     let process = launched(cluster, job)?;
     Ok((job, saved, process))
 }
@@ -173,6 +179,28 @@ fn job_restart_slurmctld_that_knows_a_launched_job_as_waiting() -> Result<()> {
     })
 }
 
+#[test]
+fn job_restart_slurmctld_that_knows_a_launched_job_as_waiting_and_a_user_holds_it() -> Result<()> {
+    let settings = patient().expect_log("Registered PENDING").expect_log("not responding");
+    settings.expect_log("Socket timed out").run(|cluster| {
+        let (job, saved, process) = saved_in_line(cluster, "--requeue")?;
+        let slurmd = cluster.slurmd(1)?;
+        slurmd.signal(Signal::STOP)?;
+        cluster.kill_slurmctld_back_at(&saved)?;
+        cluster.start_slurmctld_without_nodes()?;
+        cluster.scontrol(&["hold", &job.to_string()])?;
+        slurmd.signal(Signal::CONT)?;
+        wait_until("the end of the first script", LIMIT, || Ok(!process.exists()))?;
+        wait_until("its next run to be known", LIMIT, || Ok(cluster.job(job)?.restarts == 1))?;
+        cluster.scontrol(&["release", &job.to_string()])?;
+        let_go(cluster)?;
+        ended(cluster, job, "COMPLETED")?;
+        let runs: Vec<_> = begins(cluster, job)?.iter().map(|begin| begin.restarts).collect();
+        ensure!(runs == [0, 1], "begun after {runs:?} requeues");
+        no_node_drains(cluster)
+    })
+}
+
 /// slurmd launches no job of which it has not been told that it ended, and Slurm then drains the node.
 #[test]
 fn job_restart_slurmctld_that_knows_a_job_as_waiting_while_the_script_ends() -> Result<()> {
@@ -186,6 +214,24 @@ fn job_restart_slurmctld_that_knows_a_job_as_waiting_while_the_script_ends() -> 
         let runs: Vec<_> = begins(cluster, job)?.iter().map(|begin| begin.restarts).collect();
         ensure!(ended.state == "COMPLETED" && runs == [0, 1], "{ended:?}, begun after {runs:?} requeues");
         no_node_drains(cluster)
+    })
+}
+
+/// The same on stock Slurm.
+#[test]
+fn job_restart_slurmctld_of_stock_slurm_drains_the_node_and_holds_the_job() -> Result<()> {
+    let settings =
+        quick().without_plugin().expect_log("Duplicate jobid").expect_log("do not launch second copy");
+    settings.run(|cluster| {
+        let (job, saved) = saved_before_its_start(cluster, &["--requeue"])?;
+        begun(cluster, job)?;
+        cluster.kill_slurmctld_back_at(&saved)?;
+        let_go(cluster)?;
+        wait_until("the end of the script", LIMIT, || Ok(ends(cluster, job) == 1))?;
+        cluster.start_slurmctld()?;
+        wait_until(&format!("job {job} to be held"), LIMIT, || is_held(cluster, job))?;
+        ensure!(begins(cluster, job)?.len() == 1, "{:?}", begins(cluster, job)?);
+        wait_until("the node to be drained", LIMIT, || Ok(no_node_drains(cluster).is_err()))
     })
 }
 

@@ -69,7 +69,11 @@ impl Book {
             }
             Entry::Ended { partition, ended } => {
                 self.ended.retain(|_, (_, old)| old.at.0.saturating_add(ENDED) > ended.at.0);
-                self.ended.insert((ended.run.job, ended.run.restart), (partition, ended));
+                let key = (ended.run.job, ended.run.restart);
+                // The first end of a run is its own. Later ones repeat it.
+                if self.ended.get(&key).is_none_or(|(_, known)| known.run != ended.run) {
+                    self.ended.insert(key, (partition, ended));
+                }
             }
         }
     }

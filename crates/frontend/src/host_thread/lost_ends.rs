@@ -60,17 +60,16 @@ pub(super) fn end_again(slurm: &mut impl Locked, EndedRun { run, by, .. }: Ended
     None
 }
 
-/// Lets a job in line begin as a restart, because this run of it has begun on these nodes. A job that must not be
-/// requeued is held. Returns the time at which the job may begin.
+/// Lets a job in line, held or not, begin as a restart, because this run of it has begun on these nodes. A job that must
+/// not be requeued is held. Returns the time at which the job may begin.
 pub(super) fn count(slurm: &mut impl Locked, run: JobRun, nodes: &[String]) -> Option<Seconds> {
     let is_next = |job: &_| is_in_line(job, run);
-    // The job of a run that has ended is held already.
-    let mut job = slurm.job(run.job).filter(is_next).filter(|job| job.priority() != 0)?;
+    let mut job = slurm.job(run.job).filter(is_next)?;
     let begin = if job.may_be_requeued() {
         job.count_restart();
         // A node refuses the job in the second in which the earlier run was ended there.
         job.begin_soon(BEGIN_SOON);
-        info!("{run}: it begins again as restart {}", job.restart_count());
+        info!("{run}: the next run of the job is restart {}", job.restart_count());
         Some(Seconds(job.begin_time()))
     } else {
         hold(&mut job, "it has begun before, and must not be requeued");
