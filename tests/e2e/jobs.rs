@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, ensure};
 use mock_vipu::PartitionRecord;
-use testbed::{Cluster, JobId, JobView, Settings, main_job, wait_until};
+use testbed::{Cluster, JobId, JobView, Settings, main_job, next_second, wait_until};
 
 use crate::{LIMIT, quick};
 
@@ -116,14 +116,7 @@ pub(crate) fn now() -> Result<Duration> {
     Ok(SystemTime::now().duration_since(UNIX_EPOCH)?)
 }
 
-/// Waits until the next second begins.
-pub(crate) fn next_second() -> Result<()> {
-    let begun = now()?.as_secs();
-    wait_until("the next second", LIMIT, || Ok(now()?.as_secs() > begun))
-}
-
-/// Lets a requeued job begin now instead of after Slurm's two minutes. Waits for the next second first: the
-/// node refuses a launch in the second in which it heard of the previous end.
+/// Lets a requeued job begin now instead of after Slurm's two minutes.
 pub(crate) fn begin_again(cluster: &Cluster, job: JobId) -> Result<()> {
     next_second()?;
     update(cluster, job, &["StartTime=now"])

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Result;
 use rand::{RngExt as _, rngs::StdRng, seq::IndexedRandom as _};
-use testbed::{Cluster, Running};
+use testbed::{Cluster, Running, next_second};
 
 use crate::side::Side;
 
@@ -162,6 +162,7 @@ pub fn go_on(cluster: &Cluster) -> Result<()> {
             cluster.scontrol(&["release", &job.id])?;
         }
         if is_held || job.reason == "BeginTime" {
+            next_second()?;
             cluster.scontrol(&["update", &format!("JobId={}", job.id), "StartTime=now"])?;
         }
     }

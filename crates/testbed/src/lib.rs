@@ -43,4 +43,4 @@ pub use settings::Settings;
 pub use slurm::{
     ClusterCommand, Diagnosis, JobId, JobRecord, JobView, Output, Running, SavedJobs, SlowFile, SlowSave,
 };
-pub use wait::{say, wait_for, wait_until};
+pub use wait::{next_second, say, wait_for, wait_until};

@@ -3,7 +3,7 @@
 use std::{
     sync::OnceLock,
     thread,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::{Context, Result, ensure};
@@ -13,6 +13,8 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(80);
 /// A pause is as long as the look before it, up to this. Otherwise looks into containers, which start processes
 /// of the engine, hold both processors.
 const LONGEST_PAUSE_AFTER_LOOK: Duration = Duration::from_millis(500);
+/// The time in which a second begins even on a machine that stands still for a while.
+const NEXT_SECOND: Duration = Duration::from_secs(60);
 const FIRST_NOTICE: Duration = Duration::from_secs(3);
 
 pub fn say(line: impl AsRef<str>) {
@@ -41,6 +43,13 @@ pub fn wait_for<T>(what: &str, limit: Duration, mut found: impl FnMut() -> Resul
         thread::sleep(pause.max(after_look));
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
+}
+
+/// Waits until the next second begins: a node refuses a launch in the second in which it heard of the end before.
+pub fn next_second() -> Result<()> {
+    let now = || Ok::<_, anyhow::Error>(SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs());
+    let begun = now()?;
+    wait_until("the next second", NEXT_SECOND, || Ok(now()? > begun))
 }
 
 pub fn wait_until(what: &str, limit: Duration, mut holds: impl FnMut() -> Result<bool>) -> Result<()> {

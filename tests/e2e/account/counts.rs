@@ -2,11 +2,11 @@
 
 use anyhow::{Result, ensure};
 use rustix::process::Signal;
-use testbed::{JobId, main_job};
+use testbed::{JobId, main_job, next_second};
 
 use super::{add_root, enforcing, ipus_in, limit, recorded, shows, uses, was_recorded, will_use};
 use crate::LIMIT;
-use crate::jobs::{ended, ipus, let_go, next_second, running, runs, submit, update};
+use crate::jobs::{ended, ipus, let_go, running, runs, submit, update};
 
 #[test]
 fn acct_ipus_count_once_on_one_node_and_on_two() -> Result<()> {

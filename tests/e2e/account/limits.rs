@@ -1,11 +1,11 @@
 //! Slurm's own limits on IPUs, with Slurm's own reasons.
 
 use anyhow::{Context, Result, ensure};
-use testbed::wait_until;
+use testbed::{next_second, wait_until};
 
 use super::{add_root, enforcing, limit, sacctmgr, shows, uses, will_use};
 use crate::LIMIT;
-use crate::jobs::{cancel, ended, ipus, let_go, next_second, running, runs, update, waits};
+use crate::jobs::{cancel, ended, ipus, let_go, running, runs, update, waits};
 
 #[test]
 fn acct_limits_of_a_qos_hold_with_slurms_reasons() -> Result<()> {

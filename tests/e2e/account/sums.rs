@@ -7,11 +7,11 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use mock_vipu::PartitionRecord;
-use testbed::{Account, Cluster, JobId, main_job, wait_until};
+use testbed::{Account, Cluster, JobId, main_job, next_second, wait_until};
 
 use super::{add_root, enforcing, ipus_in, sacctmgr, uses};
 use crate::LIMIT;
-use crate::jobs::{begin_again, cancel, next_second, runs, waits_again};
+use crate::jobs::{begin_again, cancel, runs, waits_again};
 
 /// Users of every Debian. Root has the account root, the others have the account lab. 26.05 does not let nobody in.
 const USERS: [&str; 3] = ["root", "bin", "daemon"];

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use testbed::{Cluster, JobId, Settings, main_job};
+use testbed::{Cluster, JobId, Settings, main_job, next_second};
 
 use crate::jobs::{
-    begin_again, brisk, cancel, ended, gone, let_go, made, next_second, restart_slurmctld, running, runs,
-    staying, there_are, waits_again,
+    begin_again, brisk, cancel, ended, gone, let_go, made, restart_slurmctld, running, runs, staying,
+    there_are, waits_again,
 };
 
 const FIRST: &str = "--nodelist=ipu-pod64-001";

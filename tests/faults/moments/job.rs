@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 use mock_vipu::{Effect, Fault, Incident, Rpc};
-use testbed::{Account, Cluster, JobId, JobView, Running, wait_until};
+use testbed::{Account, Cluster, JobId, JobView, Running, next_second, wait_until};
 use vipu_client::Call;
 
 use super::{End, Kind, Moments};
@@ -196,6 +196,7 @@ impl Job<'_> {
             self.cluster.scontrol(&["release", &job.id.to_string()])?;
         }
         if is_held || job.state == "PENDING" && job.reason == "BeginTime" {
+            next_second()?;
             self.cluster.scontrol(&["update", &format!("JobId={}", job.id), "StartTime=now"])?;
         }
         Ok(is_held)
