@@ -17,6 +17,11 @@ use crate::account::save_usage;
 use crate::jobs::{ended, gone, now, partition, runs};
 use crate::{LIMIT, let_go, quick};
 
+/// The number of requeues before each begin of a job's script.
+fn restarts_at_begins(cluster: &Cluster, job: JobId) -> Result<Vec<u16>> {
+    Ok(begins(cluster, job)?.iter().map(|begin| begin.restarts).collect())
+}
+
 /// Submits a job, and saves Slurm's jobs while it is in line.
 fn saved_before_its_start(cluster: &Cluster, options: &[&str]) -> Result<(JobId, SavedJobs)> {
     // A held job would come back held.
@@ -138,7 +143,7 @@ fn job_restart_slurmctld_that_did_not_save_a_requeue() -> Result<()> {
         wait_until("the requeue to be known", LIMIT, || Ok(cluster.job(job)?.restarts == 1))?;
         let_go(cluster)?;
         ended(cluster, job, "COMPLETED")?;
-        let runs: Vec<_> = begins(cluster, job)?.iter().map(|begin| begin.restarts).collect();
+        let runs = restarts_at_begins(cluster, job)?;
         ensure!(runs == [0, 1], "begun after {runs:?} requeues");
         no_node_drains(cluster)
     })
@@ -173,7 +178,7 @@ fn job_restart_slurmctld_that_knows_a_launched_job_as_waiting() -> Result<()> {
         wait_until("its second run", LIMIT, || Ok(begins(cluster, job)?.len() == 2))?;
         let_go(cluster)?;
         let ended = cluster.await_end(job, LIMIT)?;
-        let runs: Vec<_> = begins(cluster, job)?.iter().map(|begin| begin.restarts).collect();
+        let runs = restarts_at_begins(cluster, job)?;
         ensure!(ended.state == "COMPLETED" && runs == [0, 1], "{ended:?}, begun after {runs:?} requeues");
         no_node_drains(cluster)
     })
@@ -195,7 +200,7 @@ fn job_restart_slurmctld_that_knows_a_launched_job_as_waiting_and_a_user_holds_i
         cluster.scontrol(&["release", &job.to_string()])?;
         let_go(cluster)?;
         ended(cluster, job, "COMPLETED")?;
-        let runs: Vec<_> = begins(cluster, job)?.iter().map(|begin| begin.restarts).collect();
+        let runs = restarts_at_begins(cluster, job)?;
         ensure!(runs == [0, 1], "begun after {runs:?} requeues");
         no_node_drains(cluster)
     })
@@ -211,13 +216,13 @@ fn job_restart_slurmctld_that_knows_a_job_as_waiting_while_the_script_ends() -> 
         wait_until("the end of the script", LIMIT, || Ok(ends(cluster, job) == 1))?;
         cluster.start_slurmctld()?;
         let ended = cluster.await_end(job, LIMIT)?;
-        let runs: Vec<_> = begins(cluster, job)?.iter().map(|begin| begin.restarts).collect();
+        let runs = restarts_at_begins(cluster, job)?;
         ensure!(ended.state == "COMPLETED" && runs == [0, 1], "{ended:?}, begun after {runs:?} requeues");
         no_node_drains(cluster)
     })
 }
 
-/// The same on stock Slurm.
+/// Stock Slurm launches a job again whose script ended while slurmctld was away. Its node refuses that.
 #[test]
 fn job_restart_slurmctld_of_stock_slurm_drains_the_node_and_holds_the_job() -> Result<()> {
     let settings =
@@ -267,7 +272,7 @@ fn job_restart_slurmctld_that_knows_an_ended_job_as_waiting() -> Result<()> {
             Ok(is_later || begins(cluster, job)?.len() > 1)
         };
         wait_until("the end of the first run to be known", LIMIT, known)?;
-        let runs: Vec<_> = begins(cluster, job)?.iter().map(|begin| begin.restarts).collect();
+        let runs = restarts_at_begins(cluster, job)?;
         ensure!(runs == [0] || runs == [0, 1], "begun after {runs:?} requeues");
         no_node_drains(cluster)
     })
