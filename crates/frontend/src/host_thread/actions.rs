@@ -4,8 +4,7 @@ use ledger::{Claim, Event, HostAction, Seconds};
 use tracing::{info, warn};
 use vipu_conf::OnPartitionError;
 
-use super::BEGIN_SOON;
-use super::end_job::{Outcome, end, fail_run, starting, tell};
+use super::end_job::{BEGIN_SOON, Outcome, end, fail_run, starting, tell};
 use crate::frontend::Frontend;
 use crate::guard::guard;
 use crate::internal_error::INTERNAL;

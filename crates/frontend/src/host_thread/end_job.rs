@@ -1,11 +1,17 @@
 //! The ways in which the front end ends jobs, and the messages to their users.
 
+use std::time::Duration;
+
 use ledger::{Claim, Event};
 use tracing::info;
 use vipu_types::JobRun;
 
 use crate::frontend::Frontend;
 use crate::slurm::{Job, JobMut, Locked, leader_of};
+
+/// The shortest delay until a job begins again. A node refuses a job in the second in which it heard of the end
+/// of the earlier run.
+pub(super) const BEGIN_SOON: Duration = Duration::from_secs(2);
 
 /// The job, if it is still in this run. It need not be CONFIGURING: a job that is or was suspended has lost
 /// that state, and still waits for its launch.

@@ -4,8 +4,7 @@ use ledger::{Claim, EndedRun, Seconds};
 use tracing::{info, warn};
 use vipu_types::{EndedBy, JobRun};
 
-use super::BEGIN_SOON;
-use super::end_job::{Outcome, end, starting};
+use super::end_job::{BEGIN_SOON, Outcome, end, starting};
 use crate::frontend::Frontend;
 use crate::slurm::{Job, JobMut, Locked};
 

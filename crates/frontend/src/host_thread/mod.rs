@@ -25,6 +25,7 @@ use ledger::{Awaits, Claim, EndedRun, Ending, Event, HostAction, Seconds};
 use vipu_types::JobRun;
 
 use self::actions::{Afterwards, act_or_end};
+use self::end_job::BEGIN_SOON;
 use self::end_job::starting;
 use self::ended_jobs::EndedJobs;
 use self::job_deadlines::Deadlines;
@@ -41,10 +42,6 @@ use crate::{accounting, callbacks, keep_and_requeue, show_partition};
 
 /// The time between two looks at a suspended job that has its partition.
 const SUSPENDED_POLL: Duration = Duration::from_millis(250);
-
-/// The shortest delay until a job begins again. A node refuses a job in the second in which it heard of the end
-/// of the earlier run.
-const BEGIN_SOON: Duration = Duration::from_secs(2);
 
 /// The time between two looks whether a slurmctld that has begun to end goes on, as after a failed reconfigure.
 const ENDING_POLL: Duration = Duration::from_millis(250);
