@@ -27,7 +27,6 @@ use vipu_types::PartitionId;
 use crate::frontend::Frontend;
 use crate::outside::{HostTask, Script};
 use crate::preparing;
-use crate::sync::lock;
 
 /// The time in seconds for which no other job gets a partition of a pool, if processes of its job may be left.
 const FOR_PROCESSES: i64 = 600;
@@ -146,9 +145,8 @@ fn ask_for_processes(frontend: &Frontend, claim: &Claim) {
          whether processes of the job are left",
         nodes.join(",")
     );
-    lock(&frontend.left_runs).insert(run.job, nodes.clone());
-    let is_in_line = frontend.jobs_before.has_in_line(*run);
-    frontend.outside().ask_host(HostTask::AskForProcesses(claim.clone(), is_in_line));
+    frontend.left_runs.add(*run, nodes);
+    frontend.outside().ask_host(HostTask::AskForProcesses(claim.clone()));
 }
 
 /// Gives a partition of a pool to no job until this time. Others are gone.

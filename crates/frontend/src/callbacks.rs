@@ -26,6 +26,11 @@ pub fn job_begin(frontend: &Frontend, mut job: impl JobMut) -> bool {
             return false;
         }
     };
+    if let Some(why) = frontend.left_runs.obstacle(job.id()) {
+        // A task of a job array gets its id when it begins, and an earlier slurmctld may have given it to another one.
+        frontend.show_reason(job.id(), why);
+        return false;
+    }
     debug!(
         user = job.user(),
         tres = job.tres_per_node(),
@@ -43,6 +48,7 @@ pub fn job_begin(frontend: &Frontend, mut job: impl JobMut) -> bool {
     }
     job.set_environment(&Grant::variable(job.id()), &grant.to_string());
     launch_mark::raise(&mut job);
+    job.forget_batch_host();
     failpoints::stop!("begin");
     let is_taken =
         || frontend.ledger().live_claim(claim.run.job).is_some_and(|live| live.partition == claim.partition);

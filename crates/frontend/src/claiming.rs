@@ -133,7 +133,8 @@ pub(crate) fn claim(job: impl Job, run: JobRun, grant: &Grant, controller: Contr
     let Grant { partition, model, size, gcds, .. } = grant.clone();
     let shape = shape(job, gcds);
     let (user, slurm_partition, nodes) = (job.user(), job.slurm_partition(), job.node_names());
-    Claim { partition, run, user, model, controller, size, shape, slurm_partition, ipus: Vec::new(), nodes }
+    let (task, ipus) = (job.array(), Vec::new());
+    Claim { partition, run, task, user, model, controller, size, shape, slurm_partition, ipus, nodes }
 }
 
 /// The shape that a job asked for, with this number of GCDs. Options that could not be read at submit count as

@@ -59,12 +59,6 @@ impl JobsBefore {
         lock(&self.0).get(&job).and_then(|before| before.waiting.clone())
     }
 
-    /// Whether this run is the last one of a job in line, also of a held one.
-    pub(crate) fn has_in_line(&self, run: JobRun) -> bool {
-        let is_next = |before: &Before| before.is_in_line && before.restarts == run.restart;
-        lock(&self.0).get(&run.job).is_some_and(is_next)
-    }
-
     /// The batch scripts of the jobs that have nodes, with these jobs.
     pub(crate) fn scripts(&self) -> Vec<(u32, ScriptPlace)> {
         let all = lock(&self.0);

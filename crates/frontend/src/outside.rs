@@ -80,9 +80,8 @@ pub enum HostTask {
     Deadline(Claim, Seconds),
     /// Ask a node whether the batch script of this run was launched, before it is launched or left alone.
     AskForScript(Script),
-    /// Ask the nodes of this run whether processes of it are left, before its partition is released. The run is the
-    /// last one of a job in line if the flag is set.
-    AskForProcesses(Claim, bool),
+    /// Ask the nodes of this run whether processes of it are left, before its partition is released.
+    AskForProcesses(Claim),
     /// End the job of this run, which has ended without a trace in Slurm's saved state.
     EndAgain(EndedRun),
     /// The jobs that run on each of the nodes that were asked and have answered.

@@ -14,6 +14,7 @@ fn claim() -> Claim {
     Claim {
         partition: PartitionId::of_run("slurm", 1, 0).unwrap(),
         run: JobRun { job: 1, restart: 0, start: 0 },
+        task: None,
         user: 1000,
         model: ModelName::new("pod64").unwrap(),
         controller: "vipu:8090".parse().unwrap(),

@@ -83,6 +83,15 @@ pub(crate) fn leader_of(job: impl Job) -> u32 {
     if job.het_job() == 0 { job.id() } else { job.het_job() }
 }
 
+/// The command with which an administrator or user releases a held job. The id of a task's record may be that of its
+/// array, and would name all tasks.
+pub(crate) fn release_command(job: impl Job) -> String {
+    match job.array() {
+        Some((array, task)) => format!("scontrol release {array}_{task}"),
+        None => format!("scontrol release {}", leader_of(job)),
+    }
+}
+
 /// A job, under the job write lock.
 #[allow(missing_docs, reason = "each is documented where it is implemented on Slurm's record")]
 pub trait JobMut: Deref<Target: Job> {
@@ -92,6 +101,8 @@ pub trait JobMut: Deref<Target: Job> {
     fn configure_again(&mut self);
     fn expect_end_of_script(&mut self);
     fn count_restart(&mut self);
+    fn split_off(&mut self, task: u32);
+    fn forget_batch_host(&mut self);
     fn hold(&mut self);
     fn begin_soon(&mut self, delay: Duration);
     fn end_by_deadline(&mut self);
@@ -250,6 +261,7 @@ pub trait Locked {
         Self: 'lock;
 
     fn job(&mut self, job: u32) -> Option<Self::Job<'_>>;
+    fn task(&mut self, array: u32, task: u32) -> Option<Self::Job<'_>>;
     fn open_launch_gate(&mut self, job: u32);
     fn open_launch_gate_of_launched(&mut self, job: u32, at: Seconds);
     fn launch_again(&mut self, job: u32);

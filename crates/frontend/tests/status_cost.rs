@@ -68,6 +68,7 @@ fn full_site() -> Frontend {
         frontend.tell(Event::begin(Claim {
             partition: partition.clone(),
             run: JobRun { job, restart: 0, start: NOW },
+            task: None,
             user: 1000,
             model: model.clone(),
             controller: controller.clone(),

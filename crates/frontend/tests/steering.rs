@@ -49,6 +49,7 @@ fn claim(job: u32) -> Claim {
     Claim {
         partition: PartitionId::of_run("slurm", job, 0).unwrap(),
         run: JobRun { job, restart: 0, start: NOW },
+        task: None,
         user: 1000,
         model,
         controller,

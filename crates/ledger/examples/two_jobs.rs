@@ -104,6 +104,7 @@ impl Site {
         let claim = Claim {
             partition: self.ledger.new_id(self.clock(), model, job, 0).ok_or("no id")?,
             run: JobRun { job, restart: 0, start: now.0 },
+            task: None,
             user: 1000,
             model: model.clone(),
             controller,

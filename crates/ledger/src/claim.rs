@@ -9,6 +9,8 @@ pub struct Claim {
     pub partition: PartitionId,
     /// The run.
     pub run: JobRun,
+    /// The job array and the number of the task, if the job is one. After a kill Slurm may know the task by the array alone.
+    pub task: Option<(u32, u32)>,
     /// The user who may read its IPUoF file.
     pub user: u32,
     /// The Pod model of its IPUs.
@@ -37,6 +39,7 @@ impl Claim {
     pub fn is_as_good_as(&self, other: &Claim) -> bool {
         let anybodys = |claim: &Claim| Claim {
             run: other.run,
+            task: other.task,
             slurm_partition: None,
             ipus: Vec::new(),
             nodes: Vec::new(),

@@ -40,6 +40,8 @@ pub enum RecordedStage {
 pub struct EndedRun {
     /// The run.
     pub run: JobRun,
+    /// As in [`Claim`].
+    pub task: Option<(u32, u32)>,
     /// The cause of its end.
     pub by: EndedBy,
     /// The time of its end.

@@ -267,7 +267,19 @@ impl LedgerScheduler {
         let run = JobRun { job: job.id, restart: 0, start: moment.now.0 };
         let (user, size, model) = (job.user, wish.size, wish.model);
         let (slurm_partition, nodes) = (None, Vec::new());
-        Some(Claim { partition, run, user, model, controller, size, shape, slurm_partition, ipus, nodes })
+        Some(Claim {
+            partition,
+            run,
+            task: None,
+            user,
+            model,
+            controller,
+            size,
+            shape,
+            slurm_partition,
+            ipus,
+            nodes,
+        })
     }
 }
 

@@ -16,6 +16,7 @@ use crate::node_table::{self, Askable};
 use crate::record::Record;
 use crate::reservations::{self, Reservation};
 use crate::slurmctld::{Host, host};
+use crate::symbols::RawJob;
 use crate::text::c_string;
 
 /// Write access to jobs and nodes, read access to the rest. `prolog_running_decr`, requeue and job completion
@@ -130,7 +131,11 @@ impl<'thread> Locked<'thread> {
 
     pub(crate) fn find(&self, job: u32) -> Option<JobRef<'_>> {
         // SAFETY: at least the job read lock is held (`take`).
-        let record = NonNull::new(unsafe { (self.host.slurmctld.call.find_job_record)(job) })?;
+        self.found(unsafe { (self.host.slurmctld.call.find_job_record)(job) })
+    }
+
+    fn found(&self, record: RawJob) -> Option<JobRef<'_>> {
+        let record = NonNull::new(record)?;
         // SAFETY: a live job_record_t, under the lock as long as `self`.
         let job = JobRef::new(unsafe { Record::new(record) }, self.host);
         crate::selfcheck::job_is_as_expected(job).then_some(job)
@@ -139,6 +144,12 @@ impl<'thread> Locked<'thread> {
     /// Returns the job with this id, if Slurm has one.
     pub fn job(&mut self, job: u32) -> Option<JobMut<'_>> {
         self.find(job).map(JobMut::new)
+    }
+
+    /// Returns the record of a task of a job array, or of the array if the task is not split off from it yet.
+    pub fn task(&mut self, array: u32, task: u32) -> Option<JobMut<'_>> {
+        // SAFETY: the job write lock is held (WRITE_JOBS).
+        self.found(unsafe { (self.host.slurmctld.call.find_job_array_rec)(array, task) }).map(JobMut::new)
     }
 
     /// Puts a batch job back into the queue, held or not. Returns false if the job cannot be requeued.

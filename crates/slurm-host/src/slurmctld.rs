@@ -88,6 +88,8 @@ host_functions! {
         lock = c"lock_slurmctld": fn(Locks);
         unlock = c"unlock_slurmctld": fn(Locks);
         find_job_record = c"find_job_record": fn(u32) -> RawJob;
+        find_job_array_rec = c"find_job_array_rec": fn(u32, u32) -> RawJob;
+        job_array_post_sched = c"job_array_post_sched": fn(RawJob, bool) -> RawJob;
         prolog_running_decr = c"prolog_running_decr": fn(RawJob);
         prep_epilog_slurmctld_callback = c"prep_epilog_slurmctld_callback": fn(libc::c_int, u32, bool);
         srun_user_message = c"srun_user_message": fn(RawJob, *const libc::c_char) -> libc::c_int;

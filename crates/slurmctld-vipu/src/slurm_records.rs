@@ -143,6 +143,8 @@ impl JobMut for SlurmJobMut<'_> {
         configure_again();
         expect_end_of_script();
         count_restart();
+        split_off(task: u32);
+        forget_batch_host();
         hold();
         begin_soon(delay: Duration);
         end_by_deadline();
@@ -313,6 +315,10 @@ impl slurm::Locked for SlurmLocked<'_> {
 
     fn job(&mut self, job: u32) -> Option<SlurmJobMut<'_>> {
         self.0.job(job).map(SlurmJobMut::new)
+    }
+
+    fn task(&mut self, array: u32, task: u32) -> Option<SlurmJobMut<'_>> {
+        self.0.task(array, task).map(SlurmJobMut::new)
     }
 
     fn open_launch_gate_of_launched(&mut self, job: u32, at: Seconds) {

@@ -11,7 +11,8 @@ use rustix::process::Signal;
 use testbed::{Cluster, JobId, SavedJobs, main_job, process::Process, wait_until};
 
 use super::marked_script::{
-    IPUS, begins, begun, ends, is_held, launched, no_node_drains, patient, saved_as_configuring, script,
+    IPUS, begins, begun, ends, has_launch_on_record, is_held, launched, no_node_drains, patient,
+    saved_as_configuring, script,
 };
 use crate::account::save_usage;
 use crate::jobs::{ended, gone, now, partition, runs};
@@ -202,6 +203,54 @@ fn job_restart_slurmctld_that_knows_a_launched_job_as_waiting_and_a_user_holds_i
         ended(cluster, job, "COMPLETED")?;
         let runs = restarts_at_begins(cluster, job)?;
         ensure!(runs == [0, 1], "begun after {runs:?} requeues");
+        no_node_drains(cluster)
+    })
+}
+
+/// Slurm's saved state has the array whole, and gives its tasks other ids. The script of task 1 had ended.
+#[test]
+fn job_restart_slurmctld_that_knows_launched_tasks_of_an_array_as_waiting() -> Result<()> {
+    const SCRIPT: &str = "echo ${SLURM_RESTART_COUNT:-0} >> task.$SLURM_ARRAY_TASK_ID\n\
+                          until [ -e go ] || [ $SLURM_ARRAY_TASK_ID = 1 ]; do sleep 0.1; done";
+    let settings = patient().expect_log("Registered PENDING").expect_log("Orphan ");
+    settings.run(|cluster| {
+        cluster.scontrol(&["update", "PartitionName=v-ipu", "State=DOWN"])?;
+        let array = cluster.sbatch(SCRIPT, &[IPUS, "--array=0-2"])?;
+        cluster.await_saved()?;
+        let saved = cluster.saved_jobs()?;
+        // It takes the id that a task gets after the kill.
+        cluster.may_be_lost(cluster.sbatch("true", &["--hold"])?);
+        cluster.scontrol(&["update", "PartitionName=v-ipu", "State=UP"])?;
+        let task = |number| {
+            let jobs = cluster.jobs()?.into_iter();
+            let mut tasks = jobs.filter(|job| job.array == Some(array) && job.array_task == Some(number));
+            tasks.next().with_context(|| format!("no task {number}"))
+        };
+        for number in [0, 2] {
+            wait_until("the task to begin", LIMIT, || {
+                Ok(cluster.job_file(&format!("task.{number}")) == "0\n")
+            })?;
+            let id = task(number)?.id;
+            wait_until("its launch to be on record", LIMIT, || has_launch_on_record(cluster, id))?;
+        }
+        let over = ended(cluster, task(1)?.id, "COMPLETED")?.id;
+        gone(cluster, over, 0)?;
+        cluster.kill_slurmctld_back_at(&saved)?;
+        cluster.start_slurmctld()?;
+        for number in [0, 2] {
+            let begins_again = || Ok(cluster.job_file(&format!("task.{number}")) == "0\n1\n");
+            wait_until(&format!("the second run of task {number}"), LIMIT, begins_again)?;
+        }
+        let_go(cluster)?;
+        for number in [0, 2] {
+            ended(cluster, task(number)?.id, "COMPLETED")?;
+        }
+        let held = task(1)?.id;
+        ensure!(is_held(cluster, held)? && cluster.job_file("task.1") == "0\n", "{:?}", task(1)?);
+        ensure!(task(1)?.reason.ends_with(&format!("scontrol_release_{array}_1")), "{:?}", task(1)?);
+        cluster.scontrol(&["release", &format!("{array}_1")])?;
+        ended(cluster, held, "COMPLETED")?;
+        ensure!(cluster.job_file("task.1") == "0\n1\n", "{}", cluster.job_file("task.1"));
         no_node_drains(cluster)
     })
 }

@@ -3,9 +3,10 @@
 use std::fs;
 
 use anyhow::{Result, ensure};
+use rustix::process::Signal;
 use testbed::{main_job, wait_until};
 
-use crate::jobs::{ended, partition, restart_slurmctld};
+use crate::jobs::{begin_again, ended, partition, restart_slurmctld};
 use crate::{LIMIT, let_go, quick, slow, stay};
 
 #[test]
@@ -40,6 +41,29 @@ fn job_restart_slurmctld_with_other_limits_and_names() -> Result<()> {
         ensure!(cluster.mock().partitions()? == [format!("slurm_{job}")]);
         let_go(cluster)?;
         main_job::batch_ended(cluster, job, 32).map(drop)
+    })
+}
+
+/// slurmctld 26.05 would launch the second run on the node of the first one.
+#[test]
+fn job_restart_slurmctld_before_a_requeued_job_has_left_its_node() -> Result<()> {
+    let settings = quick().nodes(2).expect_log("not responding").expect_log("Socket timed out");
+    settings.run(|cluster| {
+        let job = stay(cluster, 16)?;
+        let first = cluster.job(job)?.nodes;
+        let slurmd = cluster.slurmd(1)?;
+        slurmd.signal(Signal::STOP)?;
+        cluster.scontrol(&["requeue", &job.to_string()])?;
+        cluster.stop_slurmctld()?;
+        cluster.start_slurmctld_without_nodes()?;
+        cluster.update_node(1, &["State=DRAIN", "Reason=test"])?;
+        slurmd.signal(Signal::CONT)?;
+        cluster.await_job(job, "to be in line", LIMIT, |job| job.state == "PENDING" && job.restarts == 1)?;
+        begin_again(cluster, job)?;
+        let_go(cluster)?;
+        let ended = ended(cluster, job, "COMPLETED")?;
+        ensure!(ended.nodes != first && ended.restarts == 1, "first on {first}, then {ended:?}");
+        Ok(())
     })
 }
 

@@ -144,6 +144,7 @@ impl FrontEnd {
         self.tell(Event::begin(Claim {
             partition: id.ok_or("no id for another partition")?,
             run: JobRun { job: job.id, restart: job.restart, start: now.0 },
+            task: None,
             user: 1000,
             model,
             controller,

@@ -204,7 +204,12 @@ mod tests {
     #[test]
     fn the_end_of_a_run_stays_on_record_until_slurm_has_certainly_saved_it() {
         let end = |job, at| {
-            let ended = EndedRun { run: claim(job).run, by: EndedBy::Script(3 << 8), at: Seconds(at) };
+            let ended = EndedRun {
+                run: claim(job).run,
+                task: Some((job, 7)),
+                by: EndedBy::Script(3 << 8),
+                at: Seconds(at),
+            };
             Entry::Ended { partition: id(job), ended }
         };
         let mut book = Book::default();

@@ -67,6 +67,8 @@ fn is_zero(count: &u32) -> bool {
 #[derive(Serialize, Deserialize)]
 pub(super) struct EndFields {
     run: JobRun,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    task: Option<(u32, u32)>,
     by: EndedBy,
 }
 
@@ -75,6 +77,9 @@ pub(super) struct EndFields {
 pub(super) struct ClaimFields {
     partition: PartitionId,
     run: JobRun,
+    /// The job array and the number of the task. Missing in entries of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    task: Option<(u32, u32)>,
     user: u32,
     model: ModelName,
     /// Missing in entries from before a model could have several controllers.
@@ -102,8 +107,8 @@ impl From<&Entry> for StoredEntry {
             Entry::Launched { partition, at } => {
                 Self::Launched { partition: partition.clone(), at: at.0, ended: None }
             }
-            Entry::Ended { partition, ended: EndedRun { run, by, at } } => {
-                let ended = Some(EndFields { run: *run, by: *by });
+            Entry::Ended { partition, ended: EndedRun { run, task, by, at } } => {
+                let ended = Some(EndFields { run: *run, task: *task, by: *by });
                 Self::Launched { partition: partition.clone(), at: at.0, ended }
             }
             Entry::Kept { partition, until } => Self::Kept { partition: partition.clone(), until: until.0 },
@@ -130,6 +135,7 @@ impl From<&Claim> for ClaimFields {
         Self {
             partition: claim.partition.clone(),
             run: claim.run,
+            task: claim.task,
             user: claim.user,
             model: claim.model.clone(),
             controller: Some(claim.controller.clone()),
@@ -160,8 +166,8 @@ impl StoredEntry {
             }
             Self::Created(partition) => Entry::Created(partition),
             Self::Launched { partition, at, ended: None } => Entry::Launched { partition, at: Seconds(at) },
-            Self::Launched { partition, at, ended: Some(EndFields { run, by }) } => {
-                Entry::Ended { partition, ended: EndedRun { run, by, at: Seconds(at) } }
+            Self::Launched { partition, at, ended: Some(EndFields { run, task, by }) } => {
+                Entry::Ended { partition, ended: EndedRun { run, task, by, at: Seconds(at) } }
             }
             Self::Kept { partition, until } => Entry::Kept { partition, until: Seconds(until) },
             Self::Remove { claim, unanswered, withheld_until } => {
@@ -181,12 +187,12 @@ impl StoredEntry {
 
 impl ClaimFields {
     fn claim(self, first: &impl Fn(&ModelName) -> Option<ControllerName>) -> Result<Claim, String> {
-        let Self { partition, run, user, model, controller, size, shape, nodes } = self;
+        let Self { partition, run, task, user, model, controller, size, shape, nodes } = self;
         let controller = controller.or_else(|| first(&model)).ok_or_else(|| {
             format!("partition {partition} is on a controller of model {model}, which is not configured")
         })?;
         // The controller lists the places of the IPUs.
         let (slurm_partition, ipus) = (None, Vec::new());
-        Ok(Claim { partition, run, user, model, controller, size, shape, slurm_partition, ipus, nodes })
+        Ok(Claim { partition, run, task, user, model, controller, size, shape, slurm_partition, ipus, nodes })
     }
 }

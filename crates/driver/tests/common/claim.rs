@@ -8,6 +8,7 @@ pub fn claim(job: u32) -> Claim {
     Claim {
         partition: id(job),
         run: JobRun { job, restart: 0, start: 1_700_000_000 },
+        task: None,
         user: 1000 + job,
         model,
         controller,

@@ -7,7 +7,7 @@ use tracing::info;
 use vipu_types::JobRun;
 
 use crate::frontend::Frontend;
-use crate::slurm::{Job, JobMut, Locked, leader_of};
+use crate::slurm::{Job, JobMut, Locked, leader_of, release_command};
 
 /// The shortest delay until a job begins again. A node refuses a job in the second in which it heard of the end
 /// of the earlier run.
@@ -71,9 +71,8 @@ pub(super) fn fail_run(frontend: &Frontend, slurm: &mut impl Locked, claim: Clai
     tell(slurm, id, &text);
     let outcome = end(slurm, id, if hold { Outcome::Held } else { Outcome::SentBack });
     if let Some(mut job) = slurm.job(id) {
-        let leader = leader_of(*job);
         let is_held = job.is_pending() && job.priority() == 0;
-        let hint = if is_held { format!("; then: scontrol release {leader}") } else { String::new() };
+        let hint = if is_held { format!("; then: {}", release_command(*job)) } else { String::new() };
         job.set_reason(&format!("{text}{hint}"));
     }
     info!("{}: {outcome} ({text})", claim.run);

@@ -167,6 +167,9 @@ impl HostThread {
             waiting.into_iter().for_each(|job| self.terminals.waits(job, now));
         }
         let now = frontend.now();
+        for (claim, in_line) in afterwards.left {
+            self.node_questions.ask_for_processes(claim, in_line);
+        }
         for claim in afterwards.suspended {
             self.suspended.watch(after(now, SUSPENDED_POLL), claim);
         }
@@ -194,9 +197,7 @@ impl HostThread {
             HostTask::Act(HostAction::AwaitNodes(claim)) => self.ended_jobs.await_nodes(frontend, claim),
             HostTask::Act(HostAction::OpenLaunch(claim)) if self.node_questions.put_off(&claim) => {}
             HostTask::AskForScript(script) => self.node_questions.ask_for_script(frontend, script),
-            HostTask::AskForProcesses(claim, is_in_line) => {
-                self.node_questions.ask_for_processes(claim, is_in_line);
-            }
+            HostTask::AskForProcesses(claim) => due.left.push(claim),
             HostTask::EndAgain(ended) => due.ended.push(ended),
             HostTask::NodesTold(jobs) => {
                 let launches = self.node_questions.told(frontend, slurm, &jobs);
@@ -260,6 +261,8 @@ struct Due {
     actions: Vec<HostAction>,
     ends: Vec<(u32, Option<Ending>)>,
     requeues: Vec<(JobRun, Seconds)>,
+    /// Runs of which processes may be left.
+    left: Vec<Claim>,
     /// Runs that have ended before this slurmctld began.
     ended: Vec<EndedRun>,
     /// The reason for each job. The last one counts.
@@ -273,6 +276,7 @@ impl Due {
             && self.actions.is_empty()
             && self.ends.is_empty()
             && self.requeues.is_empty()
+            && self.left.is_empty()
             && self.ended.is_empty()
             && self.reasons.is_empty()
     }
@@ -289,6 +293,15 @@ impl Due {
         }
         for (run, line, aloud) in self.lines {
             guard(&|| format!("line for {run}"), (), || say_creating(slurm, run, &line, aloud));
+        }
+        for claim in self.left {
+            let in_line = || {
+                let job = lost_ends::in_line(slurm, claim.run, claim.task)?;
+                frontend.left_runs.is_of(claim.run, job);
+                Some(job)
+            };
+            let in_line = guard(&|| format!("job in line of {}", claim.run), None, in_line);
+            afterwards.left.push((claim, in_line));
         }
         for ended in self.ended {
             let again = || lost_ends::end_again(slurm, ended);

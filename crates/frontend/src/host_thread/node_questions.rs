@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ledger::{Awaits, Claim, Event, HostAction, Millis, Seconds};
 use tracing::{info, warn};
-use vipu_types::{EndedBy, PartitionId};
+use vipu_types::{EndedBy, JobRun, PartitionId};
 
 use super::lost_ends;
 use super::watch_list::after;
@@ -46,8 +46,8 @@ struct AskedScript {
 /// A run of which processes may be left.
 struct AskedProcesses {
     claim: Claim,
-    /// The run is the last one of a job in line.
-    is_in_line: bool,
+    /// The job in line of which this was the last run.
+    in_line: Option<u32>,
     /// The nodes that have not told yet.
     nodes: BTreeSet<String>,
     /// A node is down.
@@ -64,9 +64,9 @@ impl NodeQuestions {
         self.scripts.push(AskedScript { script, named_from, is_ready: false });
     }
 
-    pub(super) fn ask_for_processes(&mut self, claim: Claim, is_in_line: bool) {
+    pub(super) fn ask_for_processes(&mut self, claim: Claim, in_line: Option<u32>) {
         let nodes = claim.nodes.iter().cloned().collect();
-        self.processes.push(AskedProcesses { claim, is_in_line, nodes, is_unsure: false });
+        self.processes.push(AskedProcesses { claim, in_line, nodes, is_unsure: false });
     }
 
     /// Whether nodes are asked for processes on this partition, of this run or of a later one that Slurm has forgotten.
@@ -171,10 +171,11 @@ impl NodeQuestions {
         }
         let mut over = Vec::new();
         for asked in self.processes.extract_if(.., |asked| asked.nodes.is_empty()) {
-            if asked.is_in_line {
+            if let Some(job) = asked.in_line {
                 // The next slurmctld may not know the number of restarts.
                 lost_ends::note(frontend, &asked.claim, EndedBy::Requeue);
-                self.begins.extend(lost_ends::count(&mut locked, asked.claim.run, &asked.claim.nodes));
+                let run = JobRun { job, ..asked.claim.run };
+                self.begins.extend(lost_ends::count(&mut locked, run, &asked.claim.nodes, None));
             }
             over.push(asked);
         }
@@ -182,7 +183,7 @@ impl NodeQuestions {
         for AskedProcesses { claim, is_unsure, .. } in over {
             let is_down = if is_unsure { ", as far as nodes answer" } else { "" };
             info!("{}: no process of it is left{is_down}; partition {} goes", claim.run, claim.partition);
-            lock(&frontend.left_runs).remove(&claim.run.job);
+            frontend.left_runs.remove(claim.run);
             frontend.tell(match is_unsure {
                 true => Event::NodesUnknown(claim.partition),
                 false => Event::NodesDone(claim.partition),

@@ -219,6 +219,8 @@ impl slurm::JobMut for Change<'_> {
         configure_again();
         expect_end_of_script();
         count_restart();
+        split_off(u32);
+        forget_batch_host();
         hold();
         begin_soon(Duration);
         end_by_deadline();

@@ -104,6 +104,7 @@ pub fn claim(run: &str) -> Claim {
     Claim {
         partition: PartitionId::further("slurm", run.job, run.restart, further).unwrap(),
         run,
+        task: None,
         user: 1000,
         model,
         controller,

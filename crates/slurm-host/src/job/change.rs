@@ -70,6 +70,22 @@ impl<'lock> JobMut<'lock> {
         self.touch();
     }
 
+    /// Splits this task off the job array whose record this is, as a start of the task does. The record is that of the
+    /// task from then on, with an id of its own; the other tasks have a new record with the earlier id. The last task
+    /// keeps the id.
+    pub fn split_off(&mut self, task: u32) {
+        self.record.write(self.layout().job_record.array_task_id, task);
+        // SAFETY: under the job and node write locks; the record is a job array's that has this task left.
+        unsafe { (self.host.slurmctld.call.job_array_post_sched)(self.record.address(), true) };
+        self.touch();
+    }
+
+    /// Lets Slurm choose the node of the batch script anew. A slurmctld that restarts between a requeue and the end of
+    /// its cleaning leaves the node of the earlier run in the record (`batch_requeue_fini`).
+    pub fn forget_batch_host(&mut self) {
+        self.clear_text(self.layout().job_record.batch_host);
+    }
+
     /// Holds a job in line until an administrator releases it.
     pub fn hold(&mut self) {
         self.record.write(self.layout().job_record.priority, 0);

@@ -192,6 +192,10 @@ impl slurm::JobMut for JobChange<'_> {
         self.change(|job| job.restart += 1);
     }
 
+    fn split_off(&mut self, _: u32) {}
+
+    fn forget_batch_host(&mut self) {}
+
     fn hold(&mut self) {
         self.change(|job| job.enter(State::Held));
     }
@@ -354,6 +358,10 @@ impl slurm::Locked for Locks<'_> {
 
     fn job(&mut self, job: u32) -> Option<JobChange<'_>> {
         JobChange::new(&self.0.cluster, job)
+    }
+
+    fn task(&mut self, _: u32, _: u32) -> Option<JobChange<'_>> {
+        None // It has no job arrays.
     }
 
     fn open_launch_gate(&mut self, job: u32) {

@@ -276,6 +276,7 @@ fn opens_gates(host: Host, job: Job) {
         assert!(!locked.requeue(RUNNING, true));
         locked.end_failed(RUNNING);
         locked.end_on_nodes(RUNNING, &["ipu-2".into(), "ipu-3".into()]);
+        locked.task(RUNNING, 7).expect("the record of the array").split_off(7);
         locked.tell_user(RUNNING, "hello");
         drop(locked);
         let nodes_done = slurm.look_at(&[RUNNING], |job| !job.is_completing() || job.nodes_done());
@@ -304,6 +305,8 @@ fn opens_gates(host: Host, job: Job) {
         requeue,
         format!("job_complete {RUNNING} 0 0 0 0x100"),
         format!("kill_job_on_node {at:p} {second_node:p}"),
+        format!("find_job_array_rec {RUNNING} 7"),
+        format!("job_array_post_sched {at:p} 1"),
         format!("srun_user_message {at:p} hello"),
         format!("unlock {write}"),
         format!("prep_epilog_slurmctld_callback 0 {RUNNING} 0"),

@@ -297,6 +297,21 @@ void *find_job_record(uint32_t job_id)
 	return NULL;
 }
 
+/* The one job is the record of an array. */
+void *find_job_array_rec(uint32_t array, uint32_t task)
+{
+	must_hold();
+	fake_tell("find_job_array_rec %u %u", array, task);
+	return find_job_record(array);
+}
+
+void *job_array_post_sched(void *job, bool list_add)
+{
+	must_hold();
+	fake_tell("job_array_post_sched %p %d", job, list_add);
+	return job;
+}
+
 void prolog_running_decr(void *job)
 {
 	must_hold();
