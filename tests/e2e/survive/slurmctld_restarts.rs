@@ -48,7 +48,7 @@ fn job_restart_slurmctld_with_other_limits_and_names() -> Result<()> {
 #[test]
 fn job_restart_slurmctld_before_a_requeued_job_has_left_its_node() -> Result<()> {
     let settings = quick().nodes(2).expect_log("not responding").expect_log("Socket timed out");
-    settings.run(|cluster| {
+    settings.expect_log("agent_fini: left").run(|cluster| {
         let job = stay(cluster, 16)?;
         let first = cluster.job(job)?.nodes;
         let slurmd = cluster.slurmd(1)?;
