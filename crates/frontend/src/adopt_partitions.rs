@@ -27,6 +27,7 @@ use vipu_types::PartitionId;
 use crate::frontend::Frontend;
 use crate::outside::{HostTask, Script};
 use crate::preparing;
+use crate::sync::lock;
 
 /// The time in seconds for which no other job gets a partition of a pool, if processes of its job may be left.
 const FOR_PROCESSES: i64 = 600;
@@ -43,6 +44,12 @@ pub fn take_over(
     ended: &[EndedRun],
     saved: Option<Seconds>,
 ) {
+    let records: Vec<_> = records.into_iter().collect();
+    let ids =
+        records.iter().map(|record| record.claim.run.job).chain(ended.iter().map(|ended| ended.run.job));
+    if let Some(last) = ids.max() {
+        frontend.outside().ask_host(HostTask::PassOverIds(last));
+    }
     let ended: Vec<_> = ended.iter().filter(|it| is_right_before(it.at, saved)).copied().collect();
     let mut launches = HashMap::new();
     for record in records {
@@ -145,7 +152,7 @@ fn ask_for_processes(frontend: &Frontend, claim: &Claim) {
          whether processes of the job are left",
         nodes.join(",")
     );
-    frontend.left_runs.add(*run, nodes);
+    lock(&frontend.left_runs).insert(run.job, nodes.clone());
     frontend.outside().ask_host(HostTask::AskForProcesses(claim.clone()));
 }
 

@@ -26,11 +26,6 @@ pub fn job_begin(frontend: &Frontend, mut job: impl JobMut) -> bool {
             return false;
         }
     };
-    if let Some(why) = frontend.left_runs.obstacle(job.id()) {
-        // A task of a job array gets its id when it begins, and an earlier slurmctld may have given it to another one.
-        frontend.show_reason(job.id(), why);
-        return false;
-    }
     debug!(
         user = job.user(),
         tres = job.tres_per_node(),

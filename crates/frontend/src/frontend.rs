@@ -13,7 +13,6 @@ use crate::between_callbacks::{Asked, BetweenCallbacks, OnNodes, Told};
 use crate::expected::Expected;
 use crate::internal_error;
 use crate::jobs_before::JobsBefore;
-use crate::left_runs::LeftRuns;
 use crate::models::Models;
 use crate::node_choice::Choice;
 use crate::outside::{HostTask, Outside};
@@ -52,8 +51,8 @@ pub struct Frontend {
     /// Launch times of batch scripts that an earlier slurmctld launched, by partition and job: another job may get a
     /// partition of a pool.
     pub(crate) launched_before: Mutex<HashMap<(PartitionId, u32), Seconds>>,
-    /// The runs of which processes may be left.
-    pub(crate) left_runs: LeftRuns,
+    /// The nodes of runs of which processes may be left, by the job that must not begin again before they told.
+    pub(crate) left_runs: Mutex<HashMap<u32, Vec<String>>>,
     /// The partitions whose lines in sacct will end as failed.
     pub(crate) failed_partitions: Mutex<HashSet<PartitionId>>,
     /// The nodes on which jobs are expected whose partitions are made first.
@@ -93,7 +92,7 @@ impl Frontend {
             choice: BetweenCallbacks::default(),
             failed_partitions: Mutex::default(),
             launched_before: Mutex::default(),
-            left_runs: LeftRuns::default(),
+            left_runs: Mutex::default(),
             expected: Expected::default(),
             jobs_before: JobsBefore::default(),
             told: BetweenCallbacks::default(),

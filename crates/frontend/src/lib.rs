@@ -97,7 +97,6 @@ mod internal_error;
 mod jobs_before;
 mod keep_and_requeue;
 mod launch_mark;
-mod left_runs;
 pub mod licenses;
 mod limits;
 mod models;

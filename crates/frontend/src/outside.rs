@@ -80,6 +80,9 @@ pub enum HostTask {
     Deadline(Claim, Seconds),
     /// Ask a node whether the batch script of this run was launched, before it is launched or left alone.
     AskForScript(Script),
+    /// Give no job an id up to this one. Slurm may have forgotten jobs that have them, and take what it hears of such a
+    /// job for another's.
+    PassOverIds(u32),
     /// Ask the nodes of this run whether processes of it are left, before its partition is released.
     AskForProcesses(Claim),
     /// End the job of this run, which has ended without a trace in Slurm's saved state.

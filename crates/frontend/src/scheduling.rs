@@ -13,6 +13,7 @@ use crate::node_choice::{self, Choice};
 use crate::preparing;
 use crate::request::Resolved;
 use crate::slurm::{Job, JobMut, Question, Test};
+use crate::sync::lock;
 use crate::verdict::{Verdict, wait};
 
 /// A year, in seconds: the answer to a question about a start that is unknown.
@@ -114,8 +115,13 @@ fn obstacle(frontend: &Frontend, job: impl Job, wanted: &Resolved, question: Que
     if question == Question::Start && frontend.outside().is_ending() {
         return Some("vipu: slurmctld ends".into());
     }
-    let left = || frontend.left_runs.obstacle(job.id());
-    left().or_else(|| over_share(frontend, job, wanted).map(|why| why.to_string()))
+    if let Some(nodes) = lock(&frontend.left_runs).get(&job.id()) {
+        return Some(format!(
+            "vipu: node {} has not told yet whether it still runs this job",
+            nodes.join(",")
+        ));
+    }
+    over_share(frontend, job, wanted).map(|why| why.to_string())
 }
 
 /// Whether a job may start now, if necessary by preempting others.

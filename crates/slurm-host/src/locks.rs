@@ -152,6 +152,18 @@ impl<'thread> Locked<'thread> {
         self.found(unsafe { (self.host.slurmctld.call.find_job_array_rec)(array, task) }).map(JobMut::new)
     }
 
+    /// Has Slurm give no id up to `last` to a job. After a kill it counts from its last save on, and would give ids again.
+    pub fn pass_over_ids(&mut self, last: u32) {
+        /// The most ids that an earlier slurmctld may have given since. Slurm begins anew behind `MaxJobId`.
+        const MOST: u32 = 100_000;
+        let next = self.host.slurmctld.call.get_next_job_id;
+        // SAFETY: the locks of WRITE_JOBS are held.
+        while unsafe { last.checked_sub(next(true)) }.is_some_and(|ahead| ahead < MOST) {
+            // SAFETY: the locks of WRITE_JOBS are held.
+            unsafe { next(false) };
+        }
+    }
+
     /// Puts a batch job back into the queue, held or not. Returns false if the job cannot be requeued.
     pub fn requeue(&mut self, job: u32, held: bool) -> bool {
         let Some(record) = self.find(job) else { return false };

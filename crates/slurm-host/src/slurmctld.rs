@@ -88,6 +88,7 @@ host_functions! {
         lock = c"lock_slurmctld": fn(Locks);
         unlock = c"unlock_slurmctld": fn(Locks);
         find_job_record = c"find_job_record": fn(u32) -> RawJob;
+        get_next_job_id = c"get_next_job_id": fn(bool) -> u32;
         find_job_array_rec = c"find_job_array_rec": fn(u32, u32) -> RawJob;
         job_array_post_sched = c"job_array_post_sched": fn(RawJob, bool) -> RawJob;
         prolog_running_decr = c"prolog_running_decr": fn(RawJob);

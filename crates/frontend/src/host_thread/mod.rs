@@ -38,6 +38,7 @@ use crate::guard::guard;
 use crate::outside::HostTask;
 use crate::slurm::{Job, JobMut, Locked, Slurm};
 use crate::status::seen_jobs::JobsToSee;
+use crate::sync::lock;
 use crate::{accounting, callbacks, keep_and_requeue, show_partition};
 
 /// The time between two looks at a suspended job that has its partition.
@@ -197,6 +198,7 @@ impl HostThread {
             HostTask::Act(HostAction::AwaitNodes(claim)) => self.ended_jobs.await_nodes(frontend, claim),
             HostTask::Act(HostAction::OpenLaunch(claim)) if self.node_questions.put_off(&claim) => {}
             HostTask::AskForScript(script) => self.node_questions.ask_for_script(frontend, script),
+            HostTask::PassOverIds(last) => due.given_ids = Some(last),
             HostTask::AskForProcesses(claim) => due.left.push(claim),
             HostTask::EndAgain(ended) => due.ended.push(ended),
             HostTask::NodesTold(jobs) => {
@@ -261,6 +263,8 @@ struct Due {
     actions: Vec<HostAction>,
     ends: Vec<(u32, Option<Ending>)>,
     requeues: Vec<(JobRun, Seconds)>,
+    /// The last job id that an earlier slurmctld has certainly given.
+    given_ids: Option<u32>,
     /// Runs of which processes may be left.
     left: Vec<Claim>,
     /// Runs that have ended before this slurmctld began.
@@ -276,6 +280,7 @@ impl Due {
             && self.actions.is_empty()
             && self.ends.is_empty()
             && self.requeues.is_empty()
+            && self.given_ids.is_none()
             && self.left.is_empty()
             && self.ended.is_empty()
             && self.reasons.is_empty()
@@ -294,10 +299,13 @@ impl Due {
         for (run, line, aloud) in self.lines {
             guard(&|| format!("line for {run}"), (), || say_creating(slurm, run, &line, aloud));
         }
+        if let Some(last) = self.given_ids {
+            slurm.pass_over_ids(last);
+        }
         for claim in self.left {
             let in_line = || {
                 let job = lost_ends::in_line(slurm, claim.run, claim.task)?;
-                frontend.left_runs.is_of(claim.run, job);
+                lock(&frontend.left_runs).insert(job, claim.nodes.clone());
                 Some(job)
             };
             let in_line = guard(&|| format!("job in line of {}", claim.run), None, in_line);

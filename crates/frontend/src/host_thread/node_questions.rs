@@ -180,10 +180,12 @@ impl NodeQuestions {
             over.push(asked);
         }
         drop(locked);
-        for AskedProcesses { claim, is_unsure, .. } in over {
+        for AskedProcesses { claim, in_line, is_unsure, .. } in over {
             let is_down = if is_unsure { ", as far as nodes answer" } else { "" };
             info!("{}: no process of it is left{is_down}; partition {} goes", claim.run, claim.partition);
-            frontend.left_runs.remove(claim.run);
+            for job in in_line.into_iter().chain([claim.run.job]) {
+                lock(&frontend.left_runs).remove(&job);
+            }
             frontend.tell(match is_unsure {
                 true => Event::NodesUnknown(claim.partition),
                 false => Event::NodesDone(claim.partition),

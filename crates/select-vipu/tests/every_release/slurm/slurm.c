@@ -297,6 +297,14 @@ void *find_job_record(uint32_t job_id)
 	return NULL;
 }
 
+uint32_t fake_next_id = 1;
+
+uint32_t get_next_job_id(bool test_only)
+{
+	must_hold();
+	return test_only ? fake_next_id : fake_next_id++;
+}
+
 /* The one job is the record of an array. */
 void *find_job_array_rec(uint32_t array, uint32_t task)
 {
