@@ -12,7 +12,7 @@
 //! | in line, and the journal has its requeue | | it begins as a restart |
 //! | in line, and the journal has another end of it | | it is held |
 //! | in line, or not at all | (all nodes) run it | its partition stays, and the job does not begin |
-//! | | do not, or are down | the partition is released, the job is requeued or held |
+//! | | do not, or are down | the partition is released, the job begins as a restart or is held |
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use tracing::{info, warn};
 use vipu_types::PartitionId;
 
 use crate::frontend::Frontend;
-use crate::outside::{HostTask, Script};
+use crate::outside::{HostTask, LostRuns, Script};
 use crate::preparing;
 use crate::sync::lock;
 
@@ -45,12 +45,10 @@ pub fn take_over(
     saved: Option<Seconds>,
 ) {
     let records: Vec<_> = records.into_iter().collect();
-    let ids =
-        records.iter().map(|record| record.claim.run.job).chain(ended.iter().map(|ended| ended.run.job));
-    if let Some(last) = ids.max() {
-        frontend.outside().ask_host(HostTask::PassOverIds(last));
-    }
+    let ids = records.iter().map(|record| record.claim.run.job).chain(ended.iter().map(|it| it.run.job));
+    let ids: Vec<_> = ids.collect();
     let ended: Vec<_> = ended.iter().filter(|it| is_right_before(it.at, saved)).copied().collect();
+    let (mut left, mut orphans) = (Vec::new(), Vec::new());
     let mut launches = HashMap::new();
     for record in records {
         if let RecordedStage::Withheld(until) = record.stage {
@@ -73,7 +71,7 @@ pub fn take_over(
             }
             if !has_it && may_have_processes {
                 // Slurm saved its state before the partition went from the one job to the other.
-                ask_for_processes(frontend, &claim);
+                left.push(claim);
             }
             continue;
         }
@@ -83,19 +81,28 @@ pub fn take_over(
         } else if is_waited_for(frontend, &record) {
             info!("partition {}: {} still waits for it", claim.partition, claim.run);
             frontend.prepare(claim);
+        } else if may_have_processes && claim.nodes.is_empty() {
+            keep_without_nodes(frontend, claim);
         } else if may_have_processes {
-            keep_for_processes(frontend, claim);
+            left.push(claim.clone());
+            orphans.push(claim);
         } else {
             say_why_it_goes(&record);
-            frontend.tell(Event::Orphan(claim));
+            orphans.push(claim);
         }
     }
-    for it in &ended {
-        frontend.outside().ask_host(HostTask::EndAgain(*it));
-    }
     ask_for_scripts(frontend, &launches, &ended, saved);
+    left.iter().for_each(|claim| wait_for_nodes(frontend, claim));
+    if ids.is_empty() {
+        frontend.note_journal_read();
+    } else {
+        frontend.outside().ask_host(HostTask::TakeOver(LostRuns { ids, left, ended }));
+    }
+    // The host thread has the questions before it looks after the partitions.
+    for claim in orphans {
+        frontend.tell(Event::Orphan(claim));
+    }
     frontend.jobs_before.forget();
-    frontend.note_journal_read();
 }
 
 /// Whether something at this time happened right before the end of the earlier slurmctld, so that Slurm may not have
@@ -125,35 +132,31 @@ fn ask_for_scripts(
     }
 }
 
-/// Keeps a partition until the nodes of its run have told that no process of it is left. Until then, no other run of
-/// the job begins.
-fn keep_for_processes(frontend: &Frontend, claim: Claim) {
+/// Keeps a partition of a pool whose run began on nodes that are not on record, because an older slurm-vipu did not note
+/// them.
+fn keep_without_nodes(frontend: &Frontend, claim: Claim) {
     let (partition, run) = (&claim.partition, claim.run);
-    if claim.nodes.is_empty() {
-        // An older slurm-vipu did not note the nodes.
-        let until = Seconds(frontend.outside().unix_time().0.saturating_add(FOR_PROCESSES));
-        warn!(
-            "partition {partition} of a pool: {run} began on it, and Slurm's saved state does not know of it. Processes of the job may be \
-             left, so no other job gets the partition for {} minutes, unless `svipu partition free {partition}` says that there are none",
-            FOR_PROCESSES / 60,
-        );
-        frontend.tell(Event::Adopt(claim, AdoptedAs::Kept(until)));
-        return;
-    }
-    ask_for_processes(frontend, &claim);
-    frontend.tell(Event::Orphan(claim));
+    let until = Seconds(frontend.outside().unix_time().0.saturating_add(FOR_PROCESSES));
+    warn!(
+        "partition {partition} of a pool: {run} began on it, and Slurm's saved state does not know of it. Processes of the job may be \
+         left, so no other job gets the partition for {} minutes, unless `svipu partition free {partition}` says that there are none",
+        FOR_PROCESSES / 60,
+    );
+    frontend.tell(Event::Adopt(claim, AdoptedAs::Kept(until)));
 }
 
-/// Has the nodes of a run asked whether processes of it are left. Until they have told, no other run of the job begins.
-fn ask_for_processes(frontend: &Frontend, claim: &Claim) {
+/// Lets no other run of a job begin until the nodes of this one have told whether processes of it are left. A task of a
+/// job array may get another id first ([`crate::host_thread::lost_runs`]).
+fn wait_for_nodes(frontend: &Frontend, claim: &Claim) {
     let Claim { partition, run, nodes, .. } = claim;
     info!(
         "partition {partition}: {run} began on it, and Slurm's saved state does not know of it; it stays until node {} has told \
          whether processes of the job are left",
         nodes.join(",")
     );
-    lock(&frontend.left_runs).insert(run.job, nodes.clone());
-    frontend.outside().ask_host(HostTask::AskForProcesses(claim.clone()));
+    if claim.task.is_none() {
+        lock(&frontend.left_runs).insert(run.job, nodes.clone());
+    }
 }
 
 /// Gives a partition of a pool to no job until this time. Others are gone.

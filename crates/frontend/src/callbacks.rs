@@ -9,7 +9,7 @@ use vipu_types::Grant;
 use crate::accounting;
 use crate::claiming::give;
 use crate::frontend::Frontend;
-use crate::host_thread::lost_ends;
+use crate::host_thread::lost_runs;
 use crate::slurm::{Job, JobMut};
 use crate::{keep_and_requeue, launch_mark, show_partition};
 
@@ -140,7 +140,7 @@ pub fn job_fini(frontend: &Frontend, mut job: impl JobMut, done: &Cell<Option<En
     let was_launched = frontend.ledger().is_launched(job.id());
     let keep_until = keep_and_requeue::at_end(frontend, &mut job, &claim, was_launched);
     if was_launched && job.is_batch() {
-        lost_ends::note(frontend, &claim, lost_ends::cause(*job));
+        lost_runs::note(frontend, &claim, lost_runs::cause(*job));
     }
     failpoints::stop!("fini");
     let job = job.id();

@@ -49,6 +49,18 @@ pub struct Script {
     pub launched: Option<Seconds>,
 }
 
+/// Runs that Slurm's saved state may not have.
+#[derive(Clone, Debug, Default)]
+pub struct LostRuns {
+    /// The job ids that the journal has. Slurm may have forgotten jobs with ids up to these, and would take what it hears
+    /// of such a job for a later one's.
+    pub ids: Vec<u32>,
+    /// Runs of which processes may be left: their nodes are asked before their partitions are released.
+    pub left: Vec<Claim>,
+    /// Runs that have ended.
+    pub ended: Vec<EndedRun>,
+}
+
 /// A task for the host thread, which may take Slurm's locks.
 #[derive(Clone, Debug)]
 pub enum HostTask {
@@ -80,13 +92,8 @@ pub enum HostTask {
     Deadline(Claim, Seconds),
     /// Ask a node whether the batch script of this run was launched, before it is launched or left alone.
     AskForScript(Script),
-    /// Give no job an id up to this one. Slurm may have forgotten jobs that have them, and take what it hears of such a
-    /// job for another's.
-    PassOverIds(u32),
-    /// Ask the nodes of this run whether processes of it are left, before its partition is released.
-    AskForProcesses(Claim),
-    /// End the job of this run, which has ended without a trace in Slurm's saved state.
-    EndAgain(EndedRun),
+    /// Take over what the journal knows better than Slurm.
+    TakeOver(LostRuns),
     /// The jobs that run on each of the nodes that were asked and have answered.
     NodesTold(BTreeMap<String, Vec<u32>>),
     /// Requeue the job of this run, which has ended. It begins at this time at the earliest.

@@ -262,7 +262,7 @@ pub trait Locked {
 
     fn job(&mut self, job: u32) -> Option<Self::Job<'_>>;
     fn task(&mut self, array: u32, task: u32) -> Option<Self::Job<'_>>;
-    fn pass_over_ids(&mut self, last: u32);
+    fn pass_over_ids(&mut self, given: &[u32]);
     fn open_launch_gate(&mut self, job: u32);
     fn open_launch_gate_of_launched(&mut self, job: u32, at: Seconds);
     fn launch_again(&mut self, job: u32);

@@ -152,15 +152,20 @@ impl<'thread> Locked<'thread> {
         self.found(unsafe { (self.host.slurmctld.call.find_job_array_rec)(array, task) }).map(JobMut::new)
     }
 
-    /// Has Slurm give no id up to `last` to a job. After a kill it counts from its last save on, and would give ids again.
-    pub fn pass_over_ids(&mut self, last: u32) {
-        /// The most ids that an earlier slurmctld may have given since. Slurm begins anew behind `MaxJobId`.
-        const MOST: u32 = 100_000;
-        let next = self.host.slurmctld.call.get_next_job_id;
+    /// Has Slurm give no id again that was given. After a kill it counts from its last save on.
+    pub fn pass_over_ids(&mut self, given: &[u32]) {
+        /// The most ids that an earlier slurmctld may have given since its last save. Others are older: Slurm begins anew
+        /// behind `MaxJobId`.
+        const MOST: u32 = 10_000;
         // SAFETY: the locks of WRITE_JOBS are held.
-        while unsafe { last.checked_sub(next(true)) }.is_some_and(|ahead| ahead < MOST) {
-            // SAFETY: the locks of WRITE_JOBS are held.
-            unsafe { next(false) };
+        let next = |is_test| unsafe { (self.host.slurmctld.call.get_next_job_id)(is_test) };
+        let first = next(true);
+        let ahead = first..first.saturating_add(MOST);
+        let Some(last) = given.iter().copied().filter(|id| ahead.contains(id)).max() else { return };
+        let mut taken = first.saturating_sub(1);
+        // The next one is lower behind `MaxJobId`.
+        while (taken + 1..=last).contains(&next(true)) {
+            taken = next(false);
         }
     }
 

@@ -330,7 +330,7 @@ impl slurm::Locked for SlurmLocked<'_> {
     }
 
     of_slurm_host! { &mut Self, 0:
-        pass_over_ids(last: u32);
+        pass_over_ids(given: &[u32]);
         open_launch_gate(job: u32);
         launch_again(job: u32);
         requeue(job: u32, held: bool) -> bool;

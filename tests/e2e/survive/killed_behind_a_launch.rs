@@ -8,19 +8,27 @@ use std::{
 use anyhow::{Context as _, Result, anyhow, ensure};
 use mock_vipu::Nanos;
 use rustix::process::Signal;
-use testbed::{Cluster, JobId, SavedJobs, main_job, process::Process, wait_until};
+use testbed::{Cluster, JobId, SavedJobs, main_job, next_second, process::Process, wait_until};
 
 use super::marked_script::{
     IPUS, begins, begun, ends, has_launch_on_record, is_held, launched, no_node_drains, patient,
     saved_as_configuring, script,
 };
 use crate::account::save_usage;
-use crate::jobs::{ended, gone, now, partition, runs};
+use crate::jobs::{begin_again, ended, gone, now, partition, runs};
 use crate::{LIMIT, let_go, quick};
 
 /// The number of requeues before each begin of a job's script.
 fn restarts_at_begins(cluster: &Cluster, job: JobId) -> Result<Vec<u16>> {
     Ok(begins(cluster, job)?.iter().map(|begin| begin.restarts).collect())
+}
+
+/// Waits until a job's next run is known as a restart, and lets it begin now instead of after two minutes.
+fn begin_as_restart(cluster: &Cluster, job: JobId) -> Result<()> {
+    cluster.await_job(job, "to be in line as a restart", LIMIT, |job| {
+        job.state == "PENDING" && job.restarts == 1
+    })?;
+    begin_again(cluster, job)
 }
 
 /// Submits a job, and saves Slurm's jobs while it is in line.
@@ -176,6 +184,7 @@ fn job_restart_slurmctld_that_knows_a_launched_job_as_waiting() -> Result<()> {
         cluster.kill_slurmctld_back_at(&saved)?;
         cluster.start_slurmctld()?;
         watch.partition_stayed(cluster)?;
+        begin_as_restart(cluster, job)?;
         wait_until("its second run", LIMIT, || Ok(begins(cluster, job)?.len() == 2))?;
         let_go(cluster)?;
         let ended = cluster.await_end(job, LIMIT)?;
@@ -199,6 +208,7 @@ fn job_restart_slurmctld_that_knows_a_launched_job_as_waiting_and_a_user_holds_i
         wait_until("the end of the first script", LIMIT, || Ok(!process.exists()))?;
         wait_until("its next run to be known", LIMIT, || Ok(cluster.job(job)?.restarts == 1))?;
         cluster.scontrol(&["release", &job.to_string()])?;
+        begin_as_restart(cluster, job)?;
         let_go(cluster)?;
         ended(cluster, job, "COMPLETED")?;
         let runs = restarts_at_begins(cluster, job)?;
@@ -236,6 +246,9 @@ fn job_restart_slurmctld_that_knows_launched_tasks_of_an_array_as_waiting() -> R
         cluster.kill_slurmctld_back_at(&saved)?;
         cluster.start_slurmctld()?;
         for number in [0, 2] {
+            wait_until("its next run to be known", LIMIT, || Ok(task(number)?.restarts == 1))?;
+            next_second()?;
+            cluster.scontrol(&["update", &format!("JobId={array}_{number}"), "StartTime=now"])?;
             let begins_again = || Ok(cluster.job_file(&format!("task.{number}")) == "0\n1\n");
             wait_until(&format!("the second run of task {number}"), LIMIT, begins_again)?;
         }
@@ -262,6 +275,7 @@ fn job_restart_slurmctld_that_knows_a_job_as_waiting_while_the_script_ends() -> 
         let_go(cluster)?;
         wait_until("the end of the script", LIMIT, || Ok(ends(cluster, job) == 1))?;
         cluster.start_slurmctld()?;
+        begin_as_restart(cluster, job)?;
         let ended = cluster.await_end(job, LIMIT)?;
         let runs = restarts_at_begins(cluster, job)?;
         ensure!(ended.state == "COMPLETED" && runs == [0, 1], "{ended:?}, begun after {runs:?} requeues");

@@ -17,8 +17,8 @@ use crate::{accounting, launch_mark, partition_line, show_partition};
 pub(super) struct Afterwards {
     pub(super) completed: Vec<u32>,
     pub(super) suspended: Vec<Claim>,
-    /// Runs of which processes may be left, with the job in line.
-    pub(super) left: Vec<(Claim, Option<u32>)>,
+    /// The runs of an earlier slurmctld of which processes may be left, each with the job in line, once they are known.
+    pub(super) left: Option<Vec<(Claim, Option<u32>)>>,
     pub(super) kick: bool,
     /// The times at which requeued jobs may begin again.
     pub(super) begins: Vec<Seconds>,

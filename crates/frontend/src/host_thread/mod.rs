@@ -10,7 +10,7 @@ mod ended_jobs;
 mod job_deadlines;
 mod kept_partitions;
 mod license_reservations;
-pub(crate) mod lost_ends;
+pub(crate) mod lost_runs;
 mod node_questions;
 mod prepared_recheck;
 mod reason_recheck;
@@ -21,7 +21,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use ledger::{Awaits, Claim, EndedRun, Ending, Event, HostAction, Seconds};
+use ledger::{Awaits, Claim, Ending, Event, HostAction, Seconds};
 use vipu_types::JobRun;
 
 use self::actions::{Afterwards, act_or_end};
@@ -35,10 +35,9 @@ use self::terminals::Terminals;
 use self::watch_list::{WatchList, after};
 use crate::frontend::Frontend;
 use crate::guard::guard;
-use crate::outside::HostTask;
+use crate::outside::{HostTask, LostRuns};
 use crate::slurm::{Job, JobMut, Locked, Slurm};
 use crate::status::seen_jobs::JobsToSee;
-use crate::sync::lock;
 use crate::{accounting, callbacks, keep_and_requeue, show_partition};
 
 /// The time between two looks at a suspended job that has its partition.
@@ -168,8 +167,10 @@ impl HostThread {
             waiting.into_iter().for_each(|job| self.terminals.waits(job, now));
         }
         let now = frontend.now();
-        for (claim, in_line) in afterwards.left {
-            self.node_questions.ask_for_processes(claim, in_line);
+        if let Some(left) = afterwards.left {
+            left.into_iter()
+                .for_each(|(claim, job)| self.node_questions.ask_for_processes(frontend, claim, job));
+            frontend.note_journal_read();
         }
         for claim in afterwards.suspended {
             self.suspended.watch(after(now, SUSPENDED_POLL), claim);
@@ -198,9 +199,7 @@ impl HostThread {
             HostTask::Act(HostAction::AwaitNodes(claim)) => self.ended_jobs.await_nodes(frontend, claim),
             HostTask::Act(HostAction::OpenLaunch(claim)) if self.node_questions.put_off(&claim) => {}
             HostTask::AskForScript(script) => self.node_questions.ask_for_script(frontend, script),
-            HostTask::PassOverIds(last) => due.given_ids = Some(last),
-            HostTask::AskForProcesses(claim) => due.left.push(claim),
-            HostTask::EndAgain(ended) => due.ended.push(ended),
+            HostTask::TakeOver(lost) => due.lost = Some(lost),
             HostTask::NodesTold(jobs) => {
                 let launches = self.node_questions.told(frontend, slurm, &jobs);
                 launches.into_iter().for_each(|launch| self.sort(frontend, slurm, launch));
@@ -263,12 +262,8 @@ struct Due {
     actions: Vec<HostAction>,
     ends: Vec<(u32, Option<Ending>)>,
     requeues: Vec<(JobRun, Seconds)>,
-    /// The last job id that an earlier slurmctld has certainly given.
-    given_ids: Option<u32>,
-    /// Runs of which processes may be left.
-    left: Vec<Claim>,
-    /// Runs that have ended before this slurmctld began.
-    ended: Vec<EndedRun>,
+    /// Runs of an earlier slurmctld.
+    lost: Option<LostRuns>,
     /// The reason for each job. The last one counts.
     reasons: HashMap<u32, String>,
 }
@@ -280,9 +275,7 @@ impl Due {
             && self.actions.is_empty()
             && self.ends.is_empty()
             && self.requeues.is_empty()
-            && self.given_ids.is_none()
-            && self.left.is_empty()
-            && self.ended.is_empty()
+            && self.lost.is_none()
             && self.reasons.is_empty()
     }
 
@@ -299,21 +292,8 @@ impl Due {
         for (run, line, aloud) in self.lines {
             guard(&|| format!("line for {run}"), (), || say_creating(slurm, run, &line, aloud));
         }
-        if let Some(last) = self.given_ids {
-            slurm.pass_over_ids(last);
-        }
-        for claim in self.left {
-            let in_line = || {
-                let job = lost_ends::in_line(slurm, claim.run, claim.task)?;
-                lock(&frontend.left_runs).insert(job, claim.nodes.clone());
-                Some(job)
-            };
-            let in_line = guard(&|| format!("job in line of {}", claim.run), None, in_line);
-            afterwards.left.push((claim, in_line));
-        }
-        for ended in self.ended {
-            let again = || lost_ends::end_again(slurm, ended);
-            afterwards.begins.extend(guard(&|| format!("end of job {}", ended.run.job), None, again));
+        if let Some(lost) = self.lost {
+            lost_runs::take_over(frontend, slurm, lost, afterwards);
         }
         for action in self.actions {
             act_or_end(frontend, slurm, action, afterwards);

@@ -7,7 +7,7 @@ use ledger::{Awaits, Claim, Event, HostAction, Millis, Seconds};
 use tracing::{info, warn};
 use vipu_types::{EndedBy, JobRun, PartitionId};
 
-use super::lost_ends;
+use super::lost_runs;
 use super::watch_list::after;
 use crate::frontend::Frontend;
 use crate::outside::{HostTask, Script};
@@ -46,8 +46,10 @@ struct AskedScript {
 /// A run of which processes may be left.
 struct AskedProcesses {
     claim: Claim,
-    /// The job in line of which this was the last run.
+    /// The job in line of which this was a run.
     in_line: Option<u32>,
+    /// The time from which on a node names the run.
+    named_from: Seconds,
     /// The nodes that have not told yet.
     nodes: BTreeSet<String>,
     /// A node is down.
@@ -64,9 +66,13 @@ impl NodeQuestions {
         self.scripts.push(AskedScript { script, named_from, is_ready: false });
     }
 
-    pub(super) fn ask_for_processes(&mut self, claim: Claim, in_line: Option<u32>) {
+    pub(super) fn ask_for_processes(&mut self, frontend: &Frontend, claim: Claim, in_line: Option<u32>) {
+        // A script that begins late is ended with its job, but not that of a task which has another id now.
+        let is_other = in_line.is_some_and(|job| job != claim.run.job);
+        let late = if is_other { frontend.batch_start_timeout() } else { 0 };
+        let named_from = Seconds(frontend.outside().unix_time().0.saturating_add(late));
         let nodes = claim.nodes.iter().cloned().collect();
-        self.processes.push(AskedProcesses { claim, in_line, nodes, is_unsure: false });
+        self.processes.push(AskedProcesses { claim, in_line, named_from, nodes, is_unsure: false });
     }
 
     /// Whether nodes are asked for processes on this partition, of this run or of a later one that Slurm has forgotten.
@@ -133,7 +139,7 @@ impl NodeQuestions {
         for asked in &mut self.processes {
             let is_done =
                 |node: &String| jobs.get(node).is_some_and(|jobs| !jobs.contains(&asked.claim.run.job));
-            asked.nodes.retain(|node| !is_done(node));
+            asked.nodes.retain(|node| asked_at < asked.named_from || !is_done(node));
         }
         self.release(frontend, slurm);
         let is_answered = |asked: &mut AskedScript| match jobs.get(&asked.script.host) {
@@ -171,11 +177,14 @@ impl NodeQuestions {
         }
         let mut over = Vec::new();
         for asked in self.processes.extract_if(.., |asked| asked.nodes.is_empty()) {
+            let run = asked.claim.run;
             if let Some(job) = asked.in_line {
                 // The next slurmctld may not know the number of restarts.
-                lost_ends::note(frontend, &asked.claim, EndedBy::Requeue);
-                let run = JobRun { job, ..asked.claim.run };
-                self.begins.extend(lost_ends::count(&mut locked, run, &asked.claim.nodes, None));
+                lost_runs::note(frontend, &asked.claim, EndedBy::Requeue);
+                self.begins.extend(lost_runs::begin_as_restart(&mut locked, JobRun { job, ..run }, None));
+            }
+            if locked.job(run.job).is_some_and(|job| job.is_pending()) {
+                locked.end_on_nodes(run.job, &asked.claim.nodes);
             }
             over.push(asked);
         }
@@ -183,9 +192,9 @@ impl NodeQuestions {
         for AskedProcesses { claim, in_line, is_unsure, .. } in over {
             let is_down = if is_unsure { ", as far as nodes answer" } else { "" };
             info!("{}: no process of it is left{is_down}; partition {} goes", claim.run, claim.partition);
-            for job in in_line.into_iter().chain([claim.run.job]) {
-                lock(&frontend.left_runs).remove(&job);
-            }
+            // A task's run may have had the id of the array, and another task may have it now.
+            let waiting = in_line.or(claim.task.is_none().then_some(claim.run.job));
+            waiting.and_then(|job| lock(&frontend.left_runs).remove(&job));
             frontend.tell(match is_unsure {
                 true => Event::NodesUnknown(claim.partition),
                 false => Event::NodesDone(claim.partition),

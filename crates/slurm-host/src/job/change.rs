@@ -86,10 +86,10 @@ impl<'lock> JobMut<'lock> {
         self.clear_text(self.layout().job_record.batch_host);
     }
 
-    /// Holds a job in line until an administrator releases it.
+    /// Holds a job in line until its user or an administrator releases it.
     pub fn hold(&mut self) {
         self.record.write(self.layout().job_record.priority, 0);
-        self.record.write(self.layout().job_record.state_reason, facts::WAIT_HELD);
+        self.record.write(self.layout().job_record.state_reason, facts::WAIT_HELD_USER);
         self.touch();
     }
 

@@ -364,7 +364,7 @@ impl slurm::Locked for Locks<'_> {
         None // It has no job arrays.
     }
 
-    fn pass_over_ids(&mut self, _: u32) {}
+    fn pass_over_ids(&mut self, _: &[u32]) {}
 
     fn open_launch_gate(&mut self, job: u32) {
         self.0.open_launch_gate(job);

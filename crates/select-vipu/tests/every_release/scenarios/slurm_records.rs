@@ -277,8 +277,8 @@ fn opens_gates(host: Host, job: Job) {
         locked.end_failed(RUNNING);
         locked.end_on_nodes(RUNNING, &["ipu-2".into(), "ipu-3".into()]);
         host.set("fake_next_id", 4_u32);
-        for (last, next) in [(3, 4_u32), (6, 7), (1_000_000, 7)] {
-            locked.pass_over_ids(last);
+        for (given, next) in [(3, 4_u32), (6, 7), (1_000_000, 7)] {
+            locked.pass_over_ids(&[given, 2]);
             assert_eq!(host.get::<u32>("fake_next_id"), next);
         }
         locked.task(RUNNING, 7).expect("the record of the array").split_off(7);
