@@ -71,7 +71,7 @@ pub fn take_over(
             }
             if !has_it && may_have_processes {
                 // Slurm saved its state before the partition went from the one job to the other.
-                left.push(claim);
+                left.push((claim, record.launched.is_some()));
             }
             continue;
         }
@@ -84,7 +84,7 @@ pub fn take_over(
         } else if may_have_processes && claim.nodes.is_empty() {
             keep_without_nodes(frontend, claim);
         } else if may_have_processes {
-            left.push(claim.clone());
+            left.push((claim.clone(), record.launched.is_some()));
             orphans.push(claim);
         } else {
             say_why_it_goes(&record);
@@ -92,7 +92,7 @@ pub fn take_over(
         }
     }
     ask_for_scripts(frontend, &launches, &ended, saved);
-    left.iter().for_each(|claim| wait_for_nodes(frontend, claim));
+    left.iter().for_each(|(claim, _)| wait_for_nodes(frontend, claim));
     if ids.is_empty() {
         frontend.note_journal_read();
     } else {

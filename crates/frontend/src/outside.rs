@@ -55,8 +55,9 @@ pub struct LostRuns {
     /// The job ids that the journal has. Slurm may have forgotten jobs with ids up to these, and would take what it hears
     /// of such a job for a later one's.
     pub ids: Vec<u32>,
-    /// Runs of which processes may be left: their nodes are asked before their partitions are released.
-    pub left: Vec<Claim>,
+    /// Runs of which processes may be left, and whether their launch is on record. Their nodes are asked before their
+    /// partitions are released.
+    pub left: Vec<(Claim, bool)>,
     /// Runs that have ended.
     pub ended: Vec<EndedRun>,
 }

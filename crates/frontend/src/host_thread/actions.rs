@@ -5,6 +5,7 @@ use tracing::{info, warn};
 use vipu_conf::OnPartitionError;
 
 use super::end_job::{BEGIN_SOON, Outcome, end, fail_run, starting, tell};
+use super::node_questions::LeftRun;
 use crate::frontend::Frontend;
 use crate::guard::guard;
 use crate::internal_error::INTERNAL;
@@ -17,8 +18,8 @@ use crate::{accounting, launch_mark, partition_line, show_partition};
 pub(super) struct Afterwards {
     pub(super) completed: Vec<u32>,
     pub(super) suspended: Vec<Claim>,
-    /// The runs of an earlier slurmctld of which processes may be left, each with the job in line, once they are known.
-    pub(super) left: Option<Vec<(Claim, Option<u32>)>>,
+    /// The runs of an earlier slurmctld of which processes may be left, once they are known.
+    pub(super) left: Option<Vec<LeftRun>>,
     pub(super) kick: bool,
     /// The times at which requeued jobs may begin again.
     pub(super) begins: Vec<Seconds>,

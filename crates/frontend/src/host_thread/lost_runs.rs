@@ -9,14 +9,15 @@ use tracing::{info, warn};
 use vipu_types::{EndedBy, JobRun};
 
 use super::actions::Afterwards;
-use super::end_job::{Outcome, end, starting};
+use super::end_job::{BEGIN_SOON, Outcome, end, starting};
+use super::node_questions::LeftRun;
 use crate::frontend::Frontend;
 use crate::guard::guard;
 use crate::outside::LostRuns;
 use crate::slurm::{Job, JobMut, Locked, release_command};
 use crate::sync::lock;
 
-/// The delay of the next run, as long as Slurm's own after a requeue. A node may still run the site's Epilog, and up to
+/// The delay of the next run after one that was launched, as long as Slurm's own after a requeue. A node may still run the site's Epilog, and up to
 /// 24.11 Slurm takes its end for one of the next run.
 const PAUSE: Duration = Duration::from_secs(120);
 
@@ -47,7 +48,7 @@ pub(super) fn take_over(
 ) {
     let LostRuns { ids, left, ended } = lost;
     slurm.pass_over_ids(&ids);
-    let known = left.iter().map(|claim| (claim.run, claim.task));
+    let known = left.iter().map(|(claim, _)| (claim.run, claim.task));
     let mut known: Vec<_> = known.chain(ended.iter().map(|ended| (ended.run, ended.task))).collect();
     // The task that is split off last keeps the id of the array, which its run had.
     known.sort_by_key(|(run, task)| task.is_some_and(|(array, _)| array == run.job));
@@ -61,12 +62,12 @@ pub(super) fn take_over(
         let again = || end_again(slurm, ended, job_after(&ended.run));
         afterwards.begins.extend(guard(&|| format!("end of job {}", ended.run.job), None, again));
     }
-    let left = left.into_iter().map(|claim| {
-        let job = job_after(&claim.run);
-        if let Some(job) = job {
+    let left = left.into_iter().map(|(claim, was_launched)| {
+        let in_line = job_after(&claim.run);
+        if let Some(job) = in_line {
             lock(&frontend.left_runs).insert(job, claim.nodes.clone());
         }
-        (claim, job)
+        LeftRun { claim, in_line, was_launched }
     });
     afterwards.left = Some(left.collect());
 }
@@ -118,12 +119,17 @@ fn end_again(
     let run = JobRun { job: in_line?, ..run };
     // Only its user knows whether a job that was not requeued may run again.
     let held = (by != EndedBy::Requeue).then_some("it has run and ended, and Slurm lost that");
-    begin_as_restart(slurm, run, held)
+    begin_as_restart(slurm, run, held, true)
 }
 
-/// Lets a job in line begin as a restart, because this run of it has begun. The job is held if there is a reason for that,
-/// or if it must not be requeued. Returns the time at which it may begin otherwise.
-pub(super) fn begin_as_restart(slurm: &mut impl Locked, run: JobRun, held: Option<&str>) -> Option<Seconds> {
+/// Lets a job in line begin as a restart, because this run of it has begun, and maybe reached its nodes. The job is held
+/// if there is a reason for that, or if it must not be requeued. Returns the time at which it may begin otherwise.
+pub(super) fn begin_as_restart(
+    slurm: &mut impl Locked,
+    run: JobRun,
+    held: Option<&str>,
+    was_launched: bool,
+) -> Option<Seconds> {
     let waiting = slurm.job(run.job).filter(|job| waits_after(job, run));
     let mut job = waiting.filter(|job| job.restart_count() == run.restart)?;
     let unwilling = || (!job.may_be_requeued()).then_some("it has begun before, and must not be requeued");
@@ -137,7 +143,7 @@ pub(super) fn begin_as_restart(slurm: &mut impl Locked, run: JobRun, held: Optio
         return None;
     }
     info!("{run}: the next run of the job is restart {count}");
-    job.begin_soon(PAUSE);
+    job.begin_soon(if was_launched { PAUSE } else { BEGIN_SOON });
     Some(Seconds(job.begin_time()))
 }
 

@@ -168,8 +168,7 @@ impl HostThread {
         }
         let now = frontend.now();
         if let Some(left) = afterwards.left {
-            left.into_iter()
-                .for_each(|(claim, job)| self.node_questions.ask_for_processes(frontend, claim, job));
+            left.into_iter().for_each(|run| self.node_questions.ask_for_processes(frontend, run));
             frontend.note_journal_read();
         }
         for claim in afterwards.suspended {

@@ -43,11 +43,18 @@ struct AskedScript {
     is_ready: bool,
 }
 
+/// A run of an earlier slurmctld of which processes may be left.
+pub(super) struct LeftRun {
+    pub(super) claim: Claim,
+    /// The job in line of which this was a run.
+    pub(super) in_line: Option<u32>,
+    /// The launch is on record, or a node has named the run.
+    pub(super) was_launched: bool,
+}
+
 /// A run of which processes may be left.
 struct AskedProcesses {
-    claim: Claim,
-    /// The job in line of which this was a run.
-    in_line: Option<u32>,
+    run: LeftRun,
     /// The time from which on a node names the run.
     named_from: Seconds,
     /// The nodes that have not told yet.
@@ -66,18 +73,22 @@ impl NodeQuestions {
         self.scripts.push(AskedScript { script, named_from, is_ready: false });
     }
 
-    pub(super) fn ask_for_processes(&mut self, frontend: &Frontend, claim: Claim, in_line: Option<u32>) {
+    pub(super) fn ask_for_processes(&mut self, frontend: &Frontend, run: LeftRun) {
+        let nodes = run.claim.nodes.iter().cloned().collect();
         // A script that begins late is ended with its job, but not that of a task which has another id now.
-        let is_other = in_line.is_some_and(|job| job != claim.run.job);
-        let late = if is_other { frontend.batch_start_timeout() } else { 0 };
+        let is_other = run.in_line.is_some_and(|job| job != run.claim.run.job);
+        let late = match run.was_launched {
+            true if is_other => frontend.batch_start_timeout(),
+            true => 0,
+            false => UNRECORDED,
+        };
         let named_from = Seconds(frontend.outside().unix_time().0.saturating_add(late));
-        let nodes = claim.nodes.iter().cloned().collect();
-        self.processes.push(AskedProcesses { claim, in_line, named_from, nodes, is_unsure: false });
+        self.processes.push(AskedProcesses { run, named_from, nodes, is_unsure: false });
     }
 
     /// Whether nodes are asked for processes on this partition, of this run or of a later one that Slurm has forgotten.
     pub(super) fn is_about_processes_on(&self, partition: &PartitionId) -> bool {
-        self.processes.iter().any(|asked| asked.claim.partition == *partition)
+        self.processes.iter().any(|asked| asked.run.claim.partition == *partition)
     }
 
     /// Puts off the launch of a run until it is known whether its script was launched. False if that is known.
@@ -137,8 +148,9 @@ impl NodeQuestions {
     ) -> Vec<HostTask> {
         let Some(asked_at) = self.asked.take() else { return Vec::new() };
         for asked in &mut self.processes {
-            let is_done =
-                |node: &String| jobs.get(node).is_some_and(|jobs| !jobs.contains(&asked.claim.run.job));
+            let job = asked.run.claim.run.job;
+            asked.run.was_launched |= jobs.values().any(|jobs| jobs.contains(&job));
+            let is_done = |node: &String| jobs.get(node).is_some_and(|jobs| !jobs.contains(&job));
             asked.nodes.retain(|node| asked_at < asked.named_from || !is_done(node));
         }
         self.release(frontend, slurm);
@@ -177,19 +189,20 @@ impl NodeQuestions {
         }
         let mut over = Vec::new();
         for asked in self.processes.extract_if(.., |asked| asked.nodes.is_empty()) {
-            let run = asked.claim.run;
-            if let Some(job) = asked.in_line {
+            let LeftRun { claim, in_line, was_launched } = &asked.run;
+            if let Some(job) = *in_line {
                 // The next slurmctld may not know the number of restarts.
-                lost_runs::note(frontend, &asked.claim, EndedBy::Requeue);
-                self.begins.extend(lost_runs::begin_as_restart(&mut locked, JobRun { job, ..run }, None));
+                lost_runs::note(frontend, claim, EndedBy::Requeue);
+                let run = JobRun { job, ..claim.run };
+                self.begins.extend(lost_runs::begin_as_restart(&mut locked, run, None, *was_launched));
             }
-            if locked.job(run.job).is_some_and(|job| job.is_pending()) {
-                locked.end_on_nodes(run.job, &asked.claim.nodes);
+            if *was_launched && locked.job(claim.run.job).is_some_and(|job| job.is_pending()) {
+                locked.end_on_nodes(claim.run.job, &claim.nodes);
             }
             over.push(asked);
         }
         drop(locked);
-        for AskedProcesses { claim, in_line, is_unsure, .. } in over {
+        for AskedProcesses { run: LeftRun { claim, in_line, .. }, is_unsure, .. } in over {
             let is_down = if is_unsure { ", as far as nodes answer" } else { "" };
             info!("{}: no process of it is left{is_down}; partition {} goes", claim.run, claim.partition);
             // A task's run may have had the id of the array, and another task may have it now.
