@@ -125,11 +125,10 @@ fn job_orphan_is_removed() -> Result<()> {
         cluster.mock().await_removed(&partition(orphan), LIMIT)?;
         wait_until("the orphan's end", LIMIT, || Ok(!parent.exists()))?;
         cluster.await_nodes()?;
-        // Another job gets the same job id, but its partition gets another name.
+        // Slurm counts from its first job id again. The journal has the orphan's.
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
-        ensure!(job == orphan, "job {job} instead of {orphan}");
-        let run = main_job::batch_ended(cluster, job, 64)?;
-        ensure!(run.partition == format!("{}p1", partition(orphan)), "{run:?}");
+        ensure!(job > orphan, "job {job} has the id of the orphan, or an earlier one");
+        main_job::batch_ended(cluster, job, 64)?;
         let records = cluster.mock().report()?.partitions;
         ensure!(records.len() == 2, "{records:?}");
         Ok(())
