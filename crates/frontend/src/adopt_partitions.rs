@@ -27,7 +27,6 @@ use vipu_types::PartitionId;
 use crate::frontend::Frontend;
 use crate::outside::{HostTask, LostRuns, Script};
 use crate::preparing;
-use crate::sync::lock;
 
 /// The time in seconds for which no other job gets a partition of a pool, if processes of its job may be left.
 const FOR_PROCESSES: i64 = 600;
@@ -92,12 +91,8 @@ pub fn take_over(
         }
     }
     ask_for_scripts(frontend, &launches, &ended, saved);
-    left.iter().for_each(|(claim, _)| wait_for_nodes(frontend, claim));
-    if ids.is_empty() {
-        frontend.note_journal_read();
-    } else {
-        frontend.outside().ask_host(HostTask::TakeOver(LostRuns { ids, left, ended }));
-    }
+    left.iter().for_each(|(claim, _)| say_why_it_stays(claim));
+    frontend.outside().ask_host(HostTask::TakeOver(LostRuns { ids, left, ended }));
     // The host thread has the questions before it looks after the partitions.
     for claim in orphans {
         frontend.tell(Event::Orphan(claim));
@@ -145,18 +140,13 @@ fn keep_without_nodes(frontend: &Frontend, claim: Claim) {
     frontend.tell(Event::Adopt(claim, AdoptedAs::Kept(until)));
 }
 
-/// Lets no other run of a job begin until the nodes of this one have told whether processes of it are left. A task of a
-/// job array may get another id first ([`crate::host_thread::lost_runs`]).
-fn wait_for_nodes(frontend: &Frontend, claim: &Claim) {
+fn say_why_it_stays(claim: &Claim) {
     let Claim { partition, run, nodes, .. } = claim;
     info!(
         "partition {partition}: {run} began on it, and Slurm's saved state does not know of it; it stays until node {} has told \
          whether processes of the job are left",
         nodes.join(",")
     );
-    if claim.task.is_none() {
-        lock(&frontend.left_runs).insert(run.job, nodes.clone());
-    }
 }
 
 /// Gives a partition of a pool to no job until this time. Others are gone.

@@ -115,6 +115,9 @@ fn obstacle(frontend: &Frontend, job: impl Job, wanted: &Resolved, question: Que
     if question == Question::Start && frontend.outside().is_ending() {
         return Some("vipu: slurmctld ends".into());
     }
+    if question == Question::Start && !frontend.has_read_journal() {
+        return Some("vipu: slurmctld still reads the journal of partitions".into());
+    }
     if let Some(nodes) = lock(&frontend.left_runs).get(&job.id()) {
         return Some(format!(
             "vipu: node {} has not told yet whether it still runs this job",

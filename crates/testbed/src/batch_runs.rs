@@ -13,6 +13,8 @@ struct OfJob {
     ends: Vec<End>,
     submits: usize,
     requeues: usize,
+    /// How often a task of a job array lost this id, so that another task may have got it.
+    renumbered: usize,
 }
 
 /// The end of a script. Ends sort by time.
@@ -37,6 +39,10 @@ impl BatchRuns {
                 runs.of(job).submits += 1;
             } else if let Some(job) = job_behind(line, "Requeuing ") {
                 runs.of(job).requeues += 1;
+            } else if let Some(job) =
+                job_behind(line, "select/vipu: ").filter(|_| line.contains(": it was task "))
+            {
+                runs.of(job).renumbered += 1;
             }
         }
         for line in nodes.iter().flat_map(|log| log.lines()) {
@@ -68,7 +74,7 @@ impl BatchRuns {
             let known = jobs.iter().find(|known| known.id == *job);
             let restarts = known.map_or(0, |known| usize::from(known.restarts));
             // Slurm gives a job's id again after it has lost its state. A task of an array gets its id without a submit.
-            let allowed = of_job.submits.max(1) + of_job.requeues.max(restarts);
+            let allowed = of_job.submits.max(1) + of_job.requeues.max(restarts) + of_job.renumbered;
             if of_job.launches > allowed {
                 let OfJob { launches, requeues, .. } = of_job;
                 found.push(format!("job {job} was launched {launches} times, with {requeues} requeues"));
@@ -175,6 +181,8 @@ mod tests {
         let submit = "[2026-11-28T22:37:01.000] _slurm_rpc_submit_batch_job: JobId=7 InitPrio=1 usec=5\n";
         assert!(violations(&[submit, submit].concat(), &twice, &held).is_empty());
         assert_eq!(violations(submit, &twice, &held).len(), 1);
+        let renumbered = "[2026-11-28T22:37:05.000] select/vipu: job 7: it was task 7_2, and Slurm lost that; the task is job 9 now\n";
+        assert!(violations(renumbered, &twice, &held).is_empty());
     }
 
     #[test]

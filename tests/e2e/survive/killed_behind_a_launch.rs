@@ -6,9 +6,10 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, anyhow, ensure};
-use mock_vipu::Nanos;
+use mock_vipu::{Effect, Fault, Nanos, Rpc};
 use rustix::process::Signal;
 use testbed::{Cluster, JobId, SavedJobs, main_job, next_second, process::Process, wait_until};
+use vipu_client::Call;
 
 use super::marked_script::{
     IPUS, begins, begun, ends, has_launch_on_record, is_held, launched, no_node_drains, patient,
@@ -313,6 +314,25 @@ fn job_restart_slurmctld_that_knows_a_launched_job_without_requeue_as_waiting() 
         watch.partition_stayed(cluster)?;
         wait_until(&format!("job {job} to be held"), LIMIT, || is_held(cluster, job))?;
         ensure!(begins(cluster, job)?.len() == 1, "{:?}", begins(cluster, job)?);
+        no_node_drains(cluster)
+    })
+}
+
+/// The partition is still being made when slurmctld is killed. `--no-requeue` is about runs that were launched.
+#[test]
+fn job_restart_slurmctld_that_knows_a_configuring_job_without_requeue_as_waiting() -> Result<()> {
+    patient().run(|cluster| {
+        let held = Effect::HeldReply { rpc: Some(Rpc(Call::CreatePartition)) };
+        cluster.mock().inject(Fault::new(held).times(1))?;
+        let (job, saved) = saved_before_its_start(cluster, &[IPUS, "--no-requeue"])?;
+        cluster.mock().await_created(&partition(job), LIMIT)?;
+        cluster.kill_slurmctld_back_at(&saved)?;
+        cluster.mock().clear()?;
+        cluster.start_slurmctld()?;
+        begun(cluster, job)?;
+        let_go(cluster)?;
+        ended(cluster, job, "COMPLETED")?;
+        ensure!(restarts_at_begins(cluster, job)?.len() == 1, "{:?}", begins(cluster, job)?);
         no_node_drains(cluster)
     })
 }

@@ -17,9 +17,9 @@ use crate::outside::LostRuns;
 use crate::slurm::{Job, JobMut, Locked, release_command};
 use crate::sync::lock;
 
-/// The delay of the next run after one that was launched, as long as Slurm's own after a requeue. A node may still run the site's Epilog, and up to
-/// 24.11 Slurm takes its end for one of the next run.
-const PAUSE: Duration = Duration::from_secs(120);
+/// The delay of the next run after one that was launched, as long as Slurm's own after a requeue. A node may still run
+/// the site's Epilog. Up to 24.11 Slurm takes its end for one of the next run.
+pub(super) const PAUSE_AFTER_LAUNCH: Duration = Duration::from_secs(120);
 
 /// Writes the end of a run into the journal.
 pub(crate) fn note(frontend: &Frontend, claim: &Claim, by: EndedBy) {
@@ -63,11 +63,13 @@ pub(super) fn take_over(
         afterwards.begins.extend(guard(&|| format!("end of job {}", ended.run.job), None, again));
     }
     let left = left.into_iter().map(|(claim, was_launched)| {
-        let in_line = job_after(&claim.run);
-        if let Some(job) = in_line {
+        // A run without a job in line may be one of srun, whose job waits under its id. That of a task may have had the
+        // id of the array, and another task may have it now.
+        let waiting = job_after(&claim.run).or(claim.task.is_none().then_some(claim.run.job));
+        if let Some(job) = waiting {
             lock(&frontend.left_runs).insert(job, claim.nodes.clone());
         }
-        LeftRun { claim, in_line, was_launched }
+        LeftRun { claim, waiting, was_launched }
     });
     afterwards.left = Some(left.collect());
 }
@@ -80,12 +82,9 @@ fn find_in_line(slurm: &mut impl Locked, run: JobRun, task: Option<(u32, u32)>) 
         None => slurm.job(run.job),
     };
     let mut job = job.filter(|job| waits_after(job, run))?;
-    match task {
-        Some((array, task)) if job.is_unsplit_array() => {
-            job.split_off(task);
-            info!("{run}: it was task {array}_{task}, and Slurm lost that; the task is job {} now", job.id());
-        }
-        _ => {}
+    if let Some((array, task)) = task.filter(|_| job.is_unsplit_array()) {
+        job.split_off(task);
+        info!("{run}: it was task {array}_{task}, and Slurm lost that; the task is job {} now", job.id());
     }
     (!job.is_unsplit_array()).then(|| job.id())
 }
@@ -123,7 +122,8 @@ fn end_again(
 }
 
 /// Lets a job in line begin as a restart, because this run of it has begun, and maybe reached its nodes. The job is held
-/// if there is a reason for that, or if it must not be requeued. Returns the time at which it may begin otherwise.
+/// if there is a reason for that, or if it was launched and must not be requeued. Returns the time at which it may begin
+/// otherwise.
 pub(super) fn begin_as_restart(
     slurm: &mut impl Locked,
     run: JobRun,
@@ -132,7 +132,9 @@ pub(super) fn begin_as_restart(
 ) -> Option<Seconds> {
     let waiting = slurm.job(run.job).filter(|job| waits_after(job, run));
     let mut job = waiting.filter(|job| job.restart_count() == run.restart)?;
-    let unwilling = || (!job.may_be_requeued()).then_some("it has begun before, and must not be requeued");
+    let unwilling = || {
+        (was_launched && !job.may_be_requeued()).then_some("it has begun before, and must not be requeued")
+    };
     let held = held.or_else(unwilling);
     job.count_restart();
     let count = job.restart_count();
@@ -143,7 +145,7 @@ pub(super) fn begin_as_restart(
         return None;
     }
     info!("{run}: the next run of the job is restart {count}");
-    job.begin_soon(if was_launched { PAUSE } else { BEGIN_SOON });
+    job.begin_soon(if was_launched { PAUSE_AFTER_LAUNCH } else { BEGIN_SOON });
     Some(Seconds(job.begin_time()))
 }
 

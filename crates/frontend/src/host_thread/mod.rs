@@ -170,6 +170,7 @@ impl HostThread {
         if let Some(left) = afterwards.left {
             left.into_iter().for_each(|run| self.node_questions.ask_for_processes(frontend, run));
             frontend.note_journal_read();
+            afterwards.kick = true;
         }
         for claim in afterwards.suspended {
             self.suspended.watch(after(now, SUSPENDED_POLL), claim);

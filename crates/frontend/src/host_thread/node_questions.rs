@@ -7,15 +7,15 @@ use ledger::{Awaits, Claim, Event, HostAction, Millis, Seconds};
 use tracing::{info, warn};
 use vipu_types::{EndedBy, JobRun, PartitionId};
 
-use super::lost_runs;
+use super::lost_runs::{self, PAUSE_AFTER_LAUNCH};
 use super::watch_list::after;
 use crate::frontend::Frontend;
 use crate::outside::{HostTask, Script};
-use crate::slurm::{Job, Locked, Slurm};
+use crate::slurm::{Job, JobMut, Locked, Slurm};
 use crate::sync::lock;
 
 /// The time between two questions.
-const PAUSE: Duration = Duration::from_secs(1);
+const BETWEEN_QUESTIONS: Duration = Duration::from_secs(1);
 
 /// The time in seconds after which a node names a job whose launch is not on record. The record is written some
 /// milliseconds after the launch.
@@ -46,8 +46,8 @@ struct AskedScript {
 /// A run of an earlier slurmctld of which processes may be left.
 pub(super) struct LeftRun {
     pub(super) claim: Claim,
-    /// The job in line of which this was a run.
-    pub(super) in_line: Option<u32>,
+    /// The job that does not begin before the nodes have told.
+    pub(super) waiting: Option<u32>,
     /// The launch is on record, or a node has named the run.
     pub(super) was_launched: bool,
 }
@@ -75,13 +75,7 @@ impl NodeQuestions {
 
     pub(super) fn ask_for_processes(&mut self, frontend: &Frontend, run: LeftRun) {
         let nodes = run.claim.nodes.iter().cloned().collect();
-        // A script that begins late is ended with its job, but not that of a task which has another id now.
-        let is_other = run.in_line.is_some_and(|job| job != run.claim.run.job);
-        let late = match run.was_launched {
-            true if is_other => frontend.batch_start_timeout(),
-            true => 0,
-            false => UNRECORDED,
-        };
+        let late = if run.was_launched { frontend.batch_start_timeout() } else { UNRECORDED };
         let named_from = Seconds(frontend.outside().unix_time().0.saturating_add(late));
         self.processes.push(AskedProcesses { run, named_from, nodes, is_unsure: false });
     }
@@ -127,7 +121,7 @@ impl NodeQuestions {
             hosts.chain(self.processes.iter().flat_map(|asked| &asked.nodes)).collect();
         let nodes: Vec<String> = nodes.into_iter().cloned().collect();
         let down = slurm.ask_nodes(&nodes);
-        self.next = after(now, PAUSE);
+        self.next = after(now, BETWEEN_QUESTIONS);
         if down.len() < nodes.len() {
             self.asked = Some(frontend.outside().unix_time());
         }
@@ -189,24 +183,30 @@ impl NodeQuestions {
         }
         let mut over = Vec::new();
         for asked in self.processes.extract_if(.., |asked| asked.nodes.is_empty()) {
-            let LeftRun { claim, in_line, was_launched } = &asked.run;
-            if let Some(job) = *in_line {
-                // The next slurmctld may not know the number of restarts.
-                lost_runs::note(frontend, claim, EndedBy::Requeue);
+            let LeftRun { claim, waiting, was_launched } = &asked.run;
+            if let Some(job) = *waiting {
+                if *was_launched {
+                    // The next slurmctld may not know the number of restarts.
+                    lost_runs::note(frontend, claim, EndedBy::Requeue);
+                }
                 let run = JobRun { job, ..claim.run };
                 self.begins.extend(lost_runs::begin_as_restart(&mut locked, run, None, *was_launched));
             }
-            if *was_launched && locked.job(claim.run.job).is_some_and(|job| job.is_pending()) {
+            let same_id = locked.job(claim.run.job).filter(|job| *was_launched && job.is_pending());
+            let begin = same_id.map(|mut job| {
+                job.begin_soon(PAUSE_AFTER_LAUNCH);
+                Seconds(job.begin_time())
+            });
+            if let Some(begin) = begin {
+                self.begins.push(begin);
                 locked.end_on_nodes(claim.run.job, &claim.nodes);
             }
             over.push(asked);
         }
         drop(locked);
-        for AskedProcesses { run: LeftRun { claim, in_line, .. }, is_unsure, .. } in over {
+        for AskedProcesses { run: LeftRun { claim, waiting, .. }, is_unsure, .. } in over {
             let is_down = if is_unsure { ", as far as nodes answer" } else { "" };
             info!("{}: no process of it is left{is_down}; partition {} goes", claim.run, claim.partition);
-            // A task's run may have had the id of the array, and another task may have it now.
-            let waiting = in_line.or(claim.task.is_none().then_some(claim.run.job));
             waiting.and_then(|job| lock(&frontend.left_runs).remove(&job));
             frontend.tell(match is_unsure {
                 true => Event::NodesUnknown(claim.partition),
