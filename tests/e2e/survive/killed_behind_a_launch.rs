@@ -240,7 +240,7 @@ fn job_restart_slurmctld_that_knows_launched_tasks_of_an_array_as_waiting() -> R
                 Ok(cluster.job_file(&format!("task.{number}")) == "0\n")
             })?;
             let id = task(number)?.id;
-            wait_until("its launch to be on record", LIMIT, || has_launch_on_record(cluster, id))?;
+            wait_until("its launch to be on record", LIMIT, || has_launch_on_record(cluster, id, 0))?;
         }
         let over = ended(cluster, task(1)?.id, "COMPLETED")?.id;
         gone(cluster, over, 0)?;
@@ -333,6 +333,33 @@ fn job_restart_slurmctld_that_knows_a_configuring_job_without_requeue_as_waiting
         let_go(cluster)?;
         ended(cluster, job, "COMPLETED")?;
         ensure!(restarts_at_begins(cluster, job)?.len() == 1, "{:?}", begins(cluster, job)?);
+        no_node_drains(cluster)
+    })
+}
+
+/// Slurm has lost two runs of the job, of which only the second one was launched.
+#[test]
+fn job_restart_slurmctld_twice_that_knows_a_job_as_waiting() -> Result<()> {
+    patient().expect_log("Registered PENDING").run(|cluster| {
+        let held = Effect::HeldReply { rpc: Some(Rpc(Call::CreatePartition)) };
+        cluster.mock().inject(Fault::new(held).times(1))?;
+        let (job, saved) = saved_before_its_start(cluster, &[IPUS])?;
+        cluster.mock().await_created(&partition(job), LIMIT)?;
+        cluster.kill_slurmctld_back_at(&saved)?;
+        cluster.mock().clear()?;
+        cluster.start_slurmctld()?;
+        begun(cluster, job)?;
+        wait_until("its launch to be on record", LIMIT, || has_launch_on_record(cluster, job, 1))?;
+        cluster.kill_slurmctld_back_at(&saved)?;
+        cluster.start_slurmctld()?;
+        cluster.await_job(job, "to be in line as a restart of the second run", LIMIT, |job| {
+            job.state == "PENDING" && job.restarts == 2
+        })?;
+        begin_again(cluster, job)?;
+        let_go(cluster)?;
+        ended(cluster, job, "COMPLETED")?;
+        let runs = restarts_at_begins(cluster, job)?;
+        ensure!(runs == [1, 2], "begun after {runs:?} requeues");
         no_node_drains(cluster)
     })
 }

@@ -47,7 +47,7 @@ fn lost(cluster: &Cluster, requeue: &str, in_order: bool) -> Result<JobId> {
     let (job, saved) = saved_as_configuring(cluster, 0, requeue)?;
     cluster.kill_slurmd(1)?;
     cluster.mock().clear()?;
-    wait_until("the launch to be on record", LIMIT, || has_launch_on_record(cluster, job))?;
+    wait_until("the launch to be on record", LIMIT, || has_launch_on_record(cluster, job, 0))?;
     if in_order {
         cluster.stop_slurmctld()?
     } else {
@@ -117,7 +117,7 @@ fn job_restart_slurmctld_killed_before_its_launch_arrives_late() -> Result<()> {
         let slurmd = cluster.slurmd(1)?;
         slurmd.signal(Signal::STOP)?;
         cluster.mock().clear()?;
-        wait_until("the launch to be on record", LIMIT, || has_launch_on_record(cluster, job))?;
+        wait_until("the launch to be on record", LIMIT, || has_launch_on_record(cluster, job, 0))?;
         let port = cluster.slurmd_port(1);
         wait_until("the launch to be on its way", LIMIT, || {
             Ok(cluster.slurmctld()?.is_connected_to(port)?)

@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context as _, Result, ensure};
 use mock_vipu::{Effect, Fault, Rpc};
-use testbed::{Cluster, JobId, SavedJobs, Settings, process::Process, wait_for, wait_until};
+use testbed::{Cluster, JobId, SavedJobs, Settings, main_job, process::Process, wait_for, wait_until};
 use vipu_client::Call;
 
 use crate::jobs::partition;
@@ -77,14 +77,14 @@ pub(super) fn begun(cluster: &Cluster, job: JobId) -> Result<Process> {
 /// Waits until a job's script has begun, and the journal has its launch. Returns the script's process.
 pub(super) fn launched(cluster: &Cluster, job: JobId) -> Result<Process> {
     let process = begun(cluster, job)?;
-    wait_until("its launch to be on record", LIMIT, || has_launch_on_record(cluster, job))?;
+    wait_until("its launch to be on record", LIMIT, || has_launch_on_record(cluster, job, 0))?;
     Ok(process)
 }
 
-/// Whether the journal has the launch of the job's first run.
-pub(super) fn has_launch_on_record(cluster: &Cluster, job: JobId) -> Result<bool> {
+/// Whether the journal has the launch of the job's run after this number of requeues.
+pub(super) fn has_launch_on_record(cluster: &Cluster, job: JobId, restarts: u16) -> Result<bool> {
     let journal = fs::read_to_string(cluster.layout().state().join("vipu_journal"))?;
-    let of_run = format!("\"slurm_{job}\"");
+    let of_run = format!("\"{}\"", main_job::partition_name(job, restarts));
     Ok(journal.lines().any(|line| line.contains("launched") && line.contains(&of_run)))
 }
 

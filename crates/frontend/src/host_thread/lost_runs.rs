@@ -131,12 +131,13 @@ pub(super) fn begin_as_restart(
     was_launched: bool,
 ) -> Option<Seconds> {
     let waiting = slurm.job(run.job).filter(|job| waits_after(job, run));
-    let mut job = waiting.filter(|job| job.restart_count() == run.restart)?;
+    // Slurm may have saved an earlier count.
+    let mut job = waiting.filter(|job| job.restart_count() <= run.restart)?;
     let unwilling = || {
         (was_launched && !job.may_be_requeued()).then_some("it has begun before, and must not be requeued")
     };
     let held = held.or_else(unwilling);
-    job.count_restart();
+    (job.restart_count()..=run.restart).for_each(|_| job.count_restart());
     let count = job.restart_count();
     if let Some(why) = held {
         warn!("{run}: {why}; it is held, and its next run is restart {count}");
