@@ -1,4 +1,4 @@
-//! The API as it is on the wire: code generated from `proto/`.
+//! The API as it is on the wire: code generated from `proto/` (`tests/generated_code.rs`).
 //!
 //! [`crate::Client`] is the convenient way. This module is for writing a controller (feature `server`), and
 //! for calls that the client leaves out.
@@ -8,4 +8,7 @@
     reason = "generated: the fields are documented in the .proto files where their names do not say it all"
 )]
 
-tonic::include_proto!("virmgrpc");
+#[rustfmt::skip]
+mod virmgrpc;
+
+pub use virmgrpc::*;

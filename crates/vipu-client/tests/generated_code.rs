@@ -1,0 +1,26 @@
+//! Checks that the code of the API in `src/wire` is what `proto/` says. It is kept in the tree, because its generator
+//! would be built before most crates of the workspace.
+
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn the_code_of_the_api_is_as_generated() {
+    let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let proto = crate_dir.join("proto");
+    let files = ["user.proto", "version.proto"].map(|name| proto.join(name));
+    let files = protox::compile(files, [proto]).unwrap();
+    let fresh = tempfile::tempdir().unwrap();
+    tonic_prost_build::configure()
+        .out_dir(fresh.path())
+        .btree_map(".")
+        .server_mod_attribute(".", "#[cfg(feature = \"server\")]")
+        .compile_fds(files)
+        .unwrap();
+    let fresh = fs::read_to_string(fresh.path().join("virmgrpc.rs")).unwrap();
+    let kept = crate_dir.join("src/wire/virmgrpc.rs");
+    if fs::read_to_string(&kept).unwrap_or_default() != fresh {
+        fs::write(&kept, fresh).unwrap();
+        panic!("{} was out of date, and is generated anew: commit it", kept.display());
+    }
+}
