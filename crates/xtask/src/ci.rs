@@ -7,6 +7,7 @@ use clap::ValueEnum as _;
 use testbed::{compose, programs};
 
 use crate::image::Suite;
+use crate::matrix::Selection;
 use crate::results::Table;
 use crate::{
     book, build, cargo_deny, crate_layers, dist, faults, fuzz, image, layout, matrix, needed_packages,
@@ -48,7 +49,8 @@ pub fn run(full: bool) -> Result<ExitCode> {
     });
     images?;
     table.add(here.to_string(), tests?);
-    matrix::run(Suite::value_variants(), None, Some(here), image::MIRROR, &mut table)?;
+    let inside = if full { Selection::All } else { Selection::AtCommit(run::commit_number()?) };
+    matrix::run(Suite::value_variants(), inside, Some(here), image::MIRROR, &mut table)?;
     if !full {
         dist::try_tested_objects(&mut table)?;
     }

@@ -11,6 +11,7 @@ mod crate_layers;
 mod dashboard;
 mod demo;
 mod dist;
+mod every_release;
 mod faults;
 mod fuzz;
 mod image;
@@ -43,6 +44,7 @@ use anyhow::Result;
 use clap::{Parser, ValueEnum};
 use testbed::programs;
 
+use crate::matrix::Selection;
 use crate::results::Table;
 
 /// Tasks of the slurm-vipu project.
@@ -222,7 +224,7 @@ fn run_task(task: Task) -> Result<ExitCode> {
     match task {
         Task::Demo { keep } => {
             needed_packages::install_missing(&needed_packages::SLURM)?;
-            build::plugins_and_programs()?;
+            build::for_demo(keep)?;
             if run::is_root() { demo::run(keep) } else { demo::run_as_root(keep) }
         }
         Task::DemoAsRoot { keep } => demo::run(keep),
@@ -236,7 +238,8 @@ fn run_task(task: Task) -> Result<ExitCode> {
             if matrix {
                 build::for_tests()?;
                 let suites = if suite.is_empty() { image::Suite::value_variants() } else { &suite };
-                matrix::run(suites, filter, None, &mirror, &mut table)?;
+                let tests = filter.map_or(Selection::All, Selection::Named);
+                matrix::run(suites, tests, None, &mirror, &mut table)?;
                 return Ok(table.finish());
             }
             needed_packages::install_missing(&needed_packages::SLURM)?;

@@ -15,6 +15,7 @@ use slurm_release::Version;
 use testbed::{compose, programs, say};
 
 use crate::{
+    every_release,
     image::{self, Suite},
     results::{Results, Table},
     run, second_try, test_run,
@@ -23,18 +24,18 @@ use crate::{
 /// The folder of the built files in the containers.
 const INSIDE: &str = "/opt/vipu";
 
-const INSIDE_ONE: [&str; 2] = ["e2e", "faults"];
+const E2E: &str = "e2e";
+const INSIDE_ONE: [&str; 2] = [E2E, "faults"];
 const DRIVING: &str = "matrix";
 
 /// Files of `tests/e2e` that run in no container, because they would take minutes for each release, do not depend on
 /// it, or need programs that the images lack. `matrix_job_kinds` covers the differences between releases.
-const ON_THIS_MACHINE_ONLY: [&str; 24] = [
+const ON_THIS_MACHINE_ONLY: [&str; 23] = [
     "account::page::",
     "deliver::containers::",
     "reuse::makespan::",
     "see::status_cost::",
     "see::status_document::",
-    "see::steering::",
     "see::when::",
     "change::requeues::",
     "change::resizes::",
@@ -65,11 +66,30 @@ const DOCKER_PAGE: &str = "matrix_docker_page";
 /// The group in which a fault of a suite, but of none of its tests, counts as a failure.
 const OF_SUITE: &str = "matrix_";
 
-/// Runs all kinds of tests on these suites, those whose name contains `filter`, and adds the results to
-/// `table`. If the tests on one host are `done` for a release, only the tests on several hosts run there.
+/// The tests that run.
+#[derive(Clone, Copy)]
+pub enum Selection<'a> {
+    All,
+    /// Those whose name contains this.
+    Named(&'a str),
+    /// The part of the end-to-end tests for the commit with this number, and all others.
+    AtCommit(u64),
+}
+
+impl<'a> Selection<'a> {
+    fn filter(self) -> Option<&'a str> {
+        match self {
+            Self::Named(name) => Some(name),
+            Self::All | Self::AtCommit(_) => None,
+        }
+    }
+}
+
+/// Runs all kinds of tests on these suites, and adds the results to `table`. If the tests on one host are `done` for a
+/// release, only the tests on several hosts run there.
 pub fn run(
     suites: &[Suite],
-    filter: Option<&str>,
+    tests: Selection<'_>,
     done: Option<Version>,
     mirror: &str,
     table: &mut Table,
@@ -88,9 +108,10 @@ pub fn run(
     }
     let inside_one = |(suite, slurm): &(Suite, Version)| {
         let programs = if done == Some(*slurm) { &[] } else { &INSIDE_ONE[..] };
-        on_one_host(*suite, &files, programs, filter)
+        on_one_host(*suite, &files, programs, tests)
     };
-    let on_clusters = |(suite, _): &(Suite, Version)| on_several_hosts(*suite, &files, &matrix, filter);
+    let on_clusters =
+        |(suite, _): &(Suite, Version)| on_several_hosts(*suite, &files, &matrix, tests.filter());
     // The tests on clusters mostly wait, so the others run beside them.
     let (on_clusters, inside_one) = thread::scope(|scope| {
         let on_clusters = scope.spawn(|| known.iter().map(on_clusters).collect::<Result<Vec<_>>>());
@@ -124,16 +145,32 @@ fn make_images(suites: &[Suite], mirror: &str, table: &mut Table) -> Result<Vec<
 }
 
 /// Runs the tests on daemons of one host, in one container.
-fn on_one_host(suite: Suite, files: &Path, programs: &[&str], filter: Option<&str>) -> Result<Results> {
+fn on_one_host(suite: Suite, files: &Path, programs: &[&str], tests: Selection<'_>) -> Result<Results> {
     let mut results = Results::default();
     let threads = test_run::threads();
-    let skipped = || ON_THIS_MACHINE_ONLY.iter().flat_map(|file| ["--skip", file]).collect();
-    let selected = filter.map_or_else(skipped, |filter| vec![filter]);
-    let harness = [&["--test-threads", &threads], selected.as_slice()].concat();
-    for program in programs {
+    let skipped: Vec<_> = ON_THIS_MACHINE_ONLY.iter().flat_map(|file| ["--skip", file]).collect();
+    for &program in programs {
+        let mut all = tests_of(&files.join("bin").join(program))?;
+        all.retain(|test| !ON_THIS_MACHINE_ONLY.iter().any(|file| test.starts_with(file)));
+        let selected = match tests {
+            Selection::Named(name) => vec![name],
+            Selection::AtCommit(number) if program == E2E => {
+                [vec!["--exact"], every_release::at_commit(&all, number)].concat()
+            }
+            Selection::All | Selection::AtCommit(_) => skipped.clone(),
+        };
+        let harness = [&["--test-threads", &threads], selected.as_slice()].concat();
         results.add(&second_try::count(|harness| inside(suite, files, program, harness), &harness)?);
     }
     Ok(results)
+}
+
+/// The names of a program's tests.
+fn tests_of(program: &Path) -> Result<Vec<String>> {
+    let output = Command::new(program).arg("--list").output()?;
+    ensure!(output.status.success(), "{} cannot list its tests", program.display());
+    let names = String::from_utf8_lossy(&output.stdout);
+    Ok(names.lines().filter_map(|line| Some(line.strip_suffix(": test")?.to_owned())).collect())
 }
 
 /// Runs the tests on clusters of containers.

@@ -34,6 +34,14 @@ pub fn cargo(args: &[&str]) -> Result<()> {
     visibly(cargo_command(args))
 }
 
+/// The number of commits up to this one. Outside of a repository 0.
+pub fn commit_number() -> Result<u64> {
+    let mut git = Command::new("git");
+    let output = git.args(["rev-list", "--count", "HEAD"]).current_dir(workspace()).output()?;
+    let number = String::from_utf8_lossy(&output.stdout);
+    Ok(if output.status.success() { number.trim().parse()? } else { 0 })
+}
+
 /// Builds the documentation of every item, to check its links.
 pub fn document() -> Result<()> {
     let mut doc = cargo_command(&["doc", "--workspace", "--no-deps", "--document-private-items"]);
