@@ -1,6 +1,6 @@
 //! Building the plugins that real daemons load, and the programs that the testbed starts.
 
-use std::env;
+use std::{env, path::PathBuf};
 
 use anyhow::{Context as _, Result};
 use testbed::programs;
@@ -14,9 +14,32 @@ pub fn for_tests() -> Result<()> {
     // It is built beside the programs, because most dependencies are built for them already. Cargo replaces it at the
     // next build without failpoints, so the tests load a copy.
     let name = format!("lib{}", programs::WITH_FAILPOINTS);
-    let own = env::current_exe()?;
-    let target = own.ancestors().nth(2).context("xtask is in no folder of cargo")?;
+    let target = target()?;
     image::stage_file(&target.join("debug").join(&name), &target.join("faults").join(&name))
+}
+
+/// The folder of everything that cargo builds.
+fn target() -> Result<PathBuf> {
+    let own = env::current_exe()?;
+    Ok(own.ancestors().nth(2).context("xtask is in no folder of cargo")?.to_owned())
+}
+
+/// Builds what the demo runs, all with one profile, so that each dependency is built once. svipu is for the users of a
+/// cluster that stays up.
+pub fn for_demo(keep: bool) -> Result<()> {
+    let programs = ["ipuof-fetch", "mock-vipu", "testbed"].into_iter().chain(keep.then_some("svipu"));
+    let programs = programs.flat_map(|program| ["--package", program]);
+    run::cargo(&["build"].into_iter().chain(plugin_packages()).chain(programs).collect::<Vec<_>>())?;
+    let (built, folder) = (target()?.join("debug"), demo_plugins()?);
+    for name in programs::PLUGINS {
+        image::stage_file(&built.join(format!("lib{name}")), &folder.join(name))?;
+    }
+    image::stage_file(&built.join(programs::HELPER), &folder.join(programs::HELPER))
+}
+
+/// The folder of the plugins that [`for_demo`] builds.
+pub fn demo_plugins() -> Result<PathBuf> {
+    Ok(target()?.join("demo"))
 }
 
 /// The cargo arguments that select the plugins.

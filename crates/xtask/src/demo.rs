@@ -6,17 +6,22 @@ use anyhow::{Context, Result, ensure};
 use testbed::{
     Cluster,
     main_job::{self, BAD_REQUESTS, IpuRun, RESOLVED_REQUESTS},
+    programs::Build,
     say,
 };
 
-use crate::run;
+use crate::{build, run};
 
 /// Jobs behind a waiting job start by backfill, by default every 30 s, which is too long for a demo.
 const BACKFILL: &str = "SchedulerParameters=bf_interval=2";
 
 pub fn run(keep: bool) -> Result<ExitCode> {
     say("the demo: four nodes before a Pod64 whose partitions take 2 s to make");
-    let cluster = Cluster::settings().slurm_conf(BACKFILL).logs_stay().start()?;
+    let cluster = Cluster::settings()
+        .build(&Build::In(build::demo_plugins()?))
+        .slurm_conf(BACKFILL)
+        .logs_stay()
+        .start()?;
     say(format!("the cluster is up in {}", cluster.layout().root().display()));
     let outcome = show(&cluster).and_then(|measured| {
         cluster.check()?;
