@@ -8,6 +8,8 @@
 const ON_EVERY_RELEASE: [(&str, &str); 27] = [
     ("account::counts::", "Slurm counts TRES in functions that releases change"),
     ("account::limits::", "the reasons of Slurm's limits, and when they are asked"),
+    ("account::preemption::", "preemption of jobs with counted TRES"),
+    ("account::qos::", "limits of a QOS"),
     ("account::restarts::", "the order in which slurmctld restores its counts"),
     ("account::slurmdbd::", "the messages for slurmdbd, and what slurmctld does without it"),
     ("account::steps::", "the record of a step"),
@@ -31,8 +33,6 @@ const ON_EVERY_RELEASE: [(&str, &str); 27] = [
     ("survive::plugin_", "how Slurm loads plugins"),
     ("survive::slurm", "the start of slurmctld, its crashes, and the releases that are known"),
     ("wait::", "the schedulers, backfill, reservations and what they do to a reason"),
-    ("account::preemption::", "preemption of jobs with counted TRES"),
-    ("account::qos::", "limits of a QOS"),
 ];
 
 /// The number of commits in which each of the other tests runs once.
