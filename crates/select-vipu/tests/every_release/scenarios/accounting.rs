@@ -1,6 +1,9 @@
 //! Slurm's accounting: the number of IPUs in the records and arrays of each release.
 
 use std::ffi::{c_char, c_void};
+use std::time::Duration;
+
+use testbed::wait_until;
 
 use crate::cluster::{Job, gres, list};
 use crate::host::{Host, notes};
@@ -63,6 +66,7 @@ fn clears_what_an_earlier_slurmctld_left(host: Host, select: Plugin, job: Job) {
 /// At each test, the number of IPUs is in the request, whatever Slurm has calculated for the nodes.
 fn enters_what_a_job_asks_for(host: Host, select: Plugin, job: Job) {
     job.record.put("tres_per_node", gres(host, "vipu:pod64:8"));
+    waits_for_the_controller(host, select, job);
     let requested = Records::new(host, "gres_list_req", job);
     let counts = host.zeros::<u64>(TRES.len());
     job.record.put("tres_req_cnt", counts.cast::<c_void>());
@@ -79,8 +83,7 @@ fn enters_what_a_job_asks_for(host: Host, select: Plugin, job: Job) {
     let text = format!("set_job_tres_req_str {:#x}", job.record.address().addr());
     assert!(heard.contains(&text), "{heard:?}");
     for (tres, count) in TRES.iter().zip([0, 0, 0, 0, 0, 8, 8]) {
-        let reason = host.under_locks(|| job.record.text("state_desc"));
-        assert!(heard.contains(&format!("limits: {tres}={count}")), "{heard:?}, {reason:?}");
+        assert!(heard.contains(&format!("limits: {tres}={count}")), "{heard:?}");
     }
     let again = test();
     assert!(!again.contains(&text), "the text is written if a count changes: {again:?}");
@@ -91,6 +94,17 @@ fn enters_what_a_job_asks_for(host: Host, select: Plugin, job: Job) {
     let heard = test();
     assert!(heard.iter().any(|note| note.starts_with("limits: ")), "{heard:?}");
     host.set("fake_is_within_limits", true);
+}
+
+/// Tests the job until nothing else keeps it: the plugin has read the journal by then.
+fn waits_for_the_controller(host: Host, select: Plugin, job: Job) {
+    let start = host.release.constant("SELECT_MODE_RUN_NOW");
+    let waits = || {
+        host.job_test(select.wanted("select_p_job_test"), job.record, start);
+        let reason = host.under_locks(|| job.record.text("state_desc"));
+        Ok(reason.is_some_and(|reason| reason.starts_with("vipu: pod64: ")))
+    };
+    wait_until("the job to wait for the controller", Duration::from_secs(30), waits).unwrap();
 }
 
 /// Slurm makes the arrays of jobs longer some time after a TRES was added.
