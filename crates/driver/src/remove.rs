@@ -43,11 +43,8 @@ pub(crate) async fn remove<W: Environment>(shared: Rc<SharedState<W>>, tracked: 
     let (run, partition) = (claim.run, &claim.partition);
     match tracked.owner.get() {
         PartitionOwner::Ours | PartitionOwner::Late(_) => {}
-        PartitionOwner::Others => return,
-        PartitionOwner::Unknown => {
-            tracing::warn!("{run}: partition {partition} is in no journal of this cluster and left alone");
-            return;
-        }
+        // One that is in no journal may have been removed before. A survey reports it otherwise.
+        PartitionOwner::Others | PartitionOwner::Unknown => return,
     }
     let mut was_there = true;
     if !tracked.stays.get() {

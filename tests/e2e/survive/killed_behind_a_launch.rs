@@ -7,8 +7,7 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use mock_vipu::{Effect, Fault, Nanos, Rpc};
-use rustix::process::Signal;
-use testbed::{Cluster, JobId, SavedJobs, main_job, next_second, process::Process, wait_until};
+use testbed::{Cluster, JobId, SavedJobs, next_second, process::Process, wait_until};
 use vipu_client::Call;
 
 use super::marked_script::{
@@ -24,8 +23,17 @@ fn restarts_at_begins(cluster: &Cluster, job: JobId) -> Result<Vec<u16>> {
     Ok(begins(cluster, job)?.iter().map(|begin| begin.restarts).collect())
 }
 
+/// Lets a job's second run end, and checks that it was a restart.
+pub(super) fn ends_after_two_runs(cluster: &Cluster, job: JobId) -> Result<()> {
+    let_go(cluster)?;
+    ended(cluster, job, "COMPLETED")?;
+    let runs = restarts_at_begins(cluster, job)?;
+    ensure!(runs == [0, 1], "begun after {runs:?} requeues");
+    no_node_drains(cluster)
+}
+
 /// Waits until a job's next run is known as a restart, and lets it begin now instead of after two minutes.
-fn begin_as_restart(cluster: &Cluster, job: JobId) -> Result<()> {
+pub(super) fn begin_as_restart(cluster: &Cluster, job: JobId) -> Result<()> {
     cluster.await_job(job, "to be in line as a restart", LIMIT, |job| {
         job.state == "PENDING" && job.restarts == 1
     })?;
@@ -33,7 +41,7 @@ fn begin_as_restart(cluster: &Cluster, job: JobId) -> Result<()> {
 }
 
 /// Submits a job, and saves Slurm's jobs while it is in line.
-fn saved_before_its_start(cluster: &Cluster, options: &[&str]) -> Result<(JobId, SavedJobs)> {
+pub(super) fn saved_before_its_start(cluster: &Cluster, options: &[&str]) -> Result<(JobId, SavedJobs)> {
     // A held job would come back held.
     cluster.scontrol(&["update", "PartitionName=v-ipu", "State=DOWN"])?;
     let job = cluster.sbatch(&script(0), options)?;
@@ -45,20 +53,20 @@ fn saved_before_its_start(cluster: &Cluster, options: &[&str]) -> Result<(JobId,
 
 /// Submits a job, and saves Slurm's jobs while it is in line. Returns when its script runs, with the script's
 /// process.
-fn saved_in_line(cluster: &Cluster, requeue: &str) -> Result<(JobId, SavedJobs, Process)> {
+pub(super) fn saved_in_line(cluster: &Cluster, requeue: &str) -> Result<(JobId, SavedJobs, Process)> {
     let (job, saved) = saved_before_its_start(cluster, &[IPUS, requeue])?;
     let process = launched(cluster, job)?;
     Ok((job, saved, process))
 }
 
 /// Watches the first script of a job until its end, also while slurmctld starts.
-struct Watch {
+pub(super) struct Watch {
     job: JobId,
     last_seen: JoinHandle<Result<Nanos>>,
 }
 
 impl Watch {
-    fn begin(job: JobId, script: Process) -> Self {
+    pub(super) fn begin(job: JobId, script: Process) -> Self {
         let last_seen = thread::spawn(move || {
             let mut seen = Nanos(0);
             wait_until("the end of the first script", LIMIT, || {
@@ -75,7 +83,7 @@ impl Watch {
     }
 
     /// Waits until the script has ended, and checks that its partition was not removed before.
-    fn partition_stayed(self, cluster: &Cluster) -> Result<()> {
+    pub(super) fn partition_stayed(self, cluster: &Cluster) -> Result<()> {
         let last_seen = self.last_seen.join().map_err(|_| anyhow!("the watch panicked"))??;
         gone(cluster, self.job, 0)?;
         let removal =
@@ -151,11 +159,7 @@ fn job_restart_slurmctld_that_did_not_save_a_requeue() -> Result<()> {
         cluster.kill_slurmctld_back_at(&saved)?;
         cluster.start_slurmctld()?;
         wait_until("the requeue to be known", LIMIT, || Ok(cluster.job(job)?.restarts == 1))?;
-        let_go(cluster)?;
-        ended(cluster, job, "COMPLETED")?;
-        let runs = restarts_at_begins(cluster, job)?;
-        ensure!(runs == [0, 1], "begun after {runs:?} requeues");
-        no_node_drains(cluster)
+        ends_after_two_runs(cluster, job)
     })
 }
 
@@ -187,34 +191,7 @@ fn job_restart_slurmctld_that_knows_a_launched_job_as_waiting() -> Result<()> {
         watch.partition_stayed(cluster)?;
         begin_as_restart(cluster, job)?;
         wait_until("its second run", LIMIT, || Ok(begins(cluster, job)?.len() == 2))?;
-        let_go(cluster)?;
-        let ended = cluster.await_end(job, LIMIT)?;
-        let runs = restarts_at_begins(cluster, job)?;
-        ensure!(ended.state == "COMPLETED" && runs == [0, 1], "{ended:?}, begun after {runs:?} requeues");
-        no_node_drains(cluster)
-    })
-}
-
-#[test]
-fn job_restart_slurmctld_that_knows_a_launched_job_as_waiting_and_a_user_holds_it() -> Result<()> {
-    let settings = patient().expect_log("Registered PENDING").expect_log("not responding");
-    settings.expect_log("Socket timed out").run(|cluster| {
-        let (job, saved, process) = saved_in_line(cluster, "--requeue")?;
-        let slurmd = cluster.slurmd(1)?;
-        slurmd.signal(Signal::STOP)?;
-        cluster.kill_slurmctld_back_at(&saved)?;
-        cluster.start_slurmctld_without_nodes()?;
-        cluster.scontrol(&["hold", &job.to_string()])?;
-        slurmd.signal(Signal::CONT)?;
-        wait_until("the end of the first script", LIMIT, || Ok(!process.exists()))?;
-        wait_until("its next run to be known", LIMIT, || Ok(cluster.job(job)?.restarts == 1))?;
-        cluster.scontrol(&["release", &job.to_string()])?;
-        begin_as_restart(cluster, job)?;
-        let_go(cluster)?;
-        ended(cluster, job, "COMPLETED")?;
-        let runs = restarts_at_begins(cluster, job)?;
-        ensure!(runs == [0, 1], "begun after {runs:?} requeues");
-        no_node_drains(cluster)
+        ends_after_two_runs(cluster, job)
     })
 }
 
@@ -277,10 +254,7 @@ fn job_restart_slurmctld_that_knows_a_job_as_waiting_while_the_script_ends() -> 
         wait_until("the end of the script", LIMIT, || Ok(ends(cluster, job) == 1))?;
         cluster.start_slurmctld()?;
         begin_as_restart(cluster, job)?;
-        let ended = cluster.await_end(job, LIMIT)?;
-        let runs = restarts_at_begins(cluster, job)?;
-        ensure!(ended.state == "COMPLETED" && runs == [0, 1], "{ended:?}, begun after {runs:?} requeues");
-        no_node_drains(cluster)
+        ends_after_two_runs(cluster, job)
     })
 }
 
@@ -404,33 +378,5 @@ fn job_restart_slurmctld_that_has_forgotten_a_launched_job() -> Result<()> {
         );
         watch.partition_stayed(cluster)?;
         cluster.await_nodes()
-    })
-}
-
-/// A node that does not answer may still run the script.
-#[test]
-fn job_restart_slurmctld_keeps_the_partition_of_a_launched_job_until_its_node_is_down() -> Result<()> {
-    let settings = patient().nodes(2).expect_log("not responding").expect_log("on wrong node");
-    // The node is asked which jobs run there. It may come back before the next run.
-    let settings = settings.expect_log("Socket timed out").expect_log("Registered PENDING");
-    settings.run(|cluster| {
-        let (job, saved, _) = saved_in_line(cluster, "--requeue")?;
-        let nodes = cluster.job(job)?.nodes;
-        ensure!(nodes == "ipu-pod64-001", "{nodes}");
-        let slurmd = cluster.slurmd(1)?;
-        slurmd.signal(Signal::STOP)?;
-        cluster.kill_slurmctld_back_at(&saved)?;
-        cluster.start_slurmctld_without_nodes()?;
-        // Everything that a start of slurmctld does at once is done when another job has come and gone.
-        let other = cluster.sbatch(main_job::SHOW, &[IPUS, "--nodelist=ipu-pod64-002"])?;
-        main_job::batch_ended(cluster, other, 16)?;
-        let kept = cluster.mock().record(&partition(job))?;
-        ensure!(kept.remove_request.is_none(), "its node has not answered: {kept:?}");
-        ensure!(begins(cluster, job)?.len() == 1, "{:?}", begins(cluster, job)?);
-        cluster.update_node(1, &["State=DOWN", "Reason=test"])?;
-        gone(cluster, job, 0)?;
-        wait_until("the next run", LIMIT, || Ok(cluster.job(job)?.restarts == 1))?;
-        slurmd.signal(Signal::CONT)?;
-        cluster.await_slurmctld()
     })
 }

@@ -5,6 +5,7 @@ mod controller_away;
 mod controllers_by_other_hands;
 mod ends_around_a_launch;
 mod failed_creates;
+mod hanging_nodes;
 mod killed_behind_a_launch;
 mod killed_srun_and_salloc;
 mod lost_and_failed_partitions;

@@ -21,6 +21,9 @@ const BETWEEN_QUESTIONS: Duration = Duration::from_secs(1);
 /// milliseconds after the launch.
 const UNRECORDED: i64 = 1;
 
+/// The time in seconds within which a node answers that has not hung. One that has may still have to read a launch.
+const PROMPT: i64 = 2;
+
 /// All questions that are not answered.
 #[derive(Default)]
 pub(super) struct NodeQuestions {
@@ -28,10 +31,17 @@ pub(super) struct NodeQuestions {
     processes: Vec<AskedProcesses>,
     /// The time of the next question.
     next: Millis,
-    /// The time of the question that is under way.
-    asked: Option<Seconds>,
+    /// The question that is under way.
+    asked: Option<Question>,
+    /// The time from which on a node's answers count; `None` if it has not answered yet.
+    counts_from: BTreeMap<String, Option<Seconds>>,
     /// The times at which jobs may begin again.
     begins: Vec<Seconds>,
+}
+
+struct Question {
+    at: Seconds,
+    nodes: Vec<String>,
 }
 
 /// A script that may have been launched.
@@ -61,6 +71,8 @@ struct AskedProcesses {
     nodes: BTreeSet<String>,
     /// A node is down.
     is_unsure: bool,
+    /// The nodes were told to end the run.
+    is_to_end: bool,
 }
 
 impl NodeQuestions {
@@ -77,7 +89,7 @@ impl NodeQuestions {
         let nodes = run.claim.nodes.iter().cloned().collect();
         let late = if run.was_launched { frontend.batch_start_timeout() } else { UNRECORDED };
         let named_from = Seconds(frontend.outside().unix_time().0.saturating_add(late));
-        self.processes.push(AskedProcesses { run, named_from, nodes, is_unsure: false });
+        self.processes.push(AskedProcesses { run, named_from, nodes, is_unsure: false, is_to_end: false });
     }
 
     /// Whether nodes are asked for processes on this partition, of this run or of a later one that Slurm has forgotten.
@@ -122,8 +134,10 @@ impl NodeQuestions {
         let nodes: Vec<String> = nodes.into_iter().cloned().collect();
         let down = slurm.ask_nodes(&nodes);
         self.next = after(now, BETWEEN_QUESTIONS);
-        if down.len() < nodes.len() {
-            self.asked = Some(frontend.outside().unix_time());
+        let nodes: Vec<_> = nodes.into_iter().filter(|node| !down.contains(node)).collect();
+        self.counts_from.retain(|node, _| nodes.contains(node));
+        if !nodes.is_empty() {
+            self.asked = Some(Question { at: frontend.outside().unix_time(), nodes });
         }
         for asked in &mut self.processes {
             let before = asked.nodes.len();
@@ -140,19 +154,34 @@ impl NodeQuestions {
         slurm: &mut impl Slurm,
         jobs: &BTreeMap<String, Vec<u32>>,
     ) -> Vec<HostTask> {
-        let Some(asked_at) = self.asked.take() else { return Vec::new() };
+        let Some(question) = self.asked.take() else { return Vec::new() };
+        let asked_at = question.at;
+        self.note_hung_nodes(frontend, question, jobs);
+        let counts = |node: &String, named_from: Seconds| {
+            let from = self.counts_from.get(node).copied().flatten();
+            from.is_some_and(|from| asked_at >= from.max(named_from))
+        };
+        let mut to_end = Vec::new();
         for asked in &mut self.processes {
             let job = asked.run.claim.run.job;
+            let still_runs = |node: &String| {
+                jobs.get(node).is_some_and(|jobs| jobs.contains(&job)) && counts(node, asked.named_from)
+            };
+            if !asked.is_to_end && asked.nodes.iter().any(still_runs) {
+                asked.is_to_end = true;
+                to_end.push(asked.run.claim.clone());
+            }
             asked.run.was_launched |= jobs.values().any(|jobs| jobs.contains(&job));
             let is_done = |node: &String| jobs.get(node).is_some_and(|jobs| !jobs.contains(&job));
-            asked.nodes.retain(|node| asked_at < asked.named_from || !is_done(node));
+            asked.nodes.retain(|node| !is_done(node) || !counts(node, asked.named_from));
         }
-        self.release(frontend, slurm);
         let is_answered = |asked: &mut AskedScript| match jobs.get(&asked.script.host) {
-            Some(jobs) => jobs.contains(&asked.script.job) || asked_at >= asked.named_from,
+            Some(jobs) => jobs.contains(&asked.script.job) || counts(&asked.script.host, asked.named_from),
             None => false,
         };
         let answered: Vec<_> = self.scripts.extract_if(.., is_answered).collect();
+        end_on_nodes(frontend, slurm, &to_end);
+        self.release(frontend, slurm);
         let mut launches = Vec::new();
         for asked in answered {
             let Script { claim, launched, host, job } = asked.script.clone();
@@ -170,6 +199,26 @@ impl NodeQuestions {
             launches.extend(asked.launch());
         }
         launches
+    }
+
+    /// Notes from when on the answers of nodes count. One that hung first has as long to begin a script as Slurm gives it.
+    fn note_hung_nodes(
+        &mut self,
+        frontend: &Frontend,
+        question: Question,
+        jobs: &BTreeMap<String, Vec<u32>>,
+    ) {
+        let now = frontend.outside().unix_time().0;
+        let is_prompt = now.saturating_sub(question.at.0) <= PROMPT;
+        for node in question.nodes {
+            let from = match self.counts_from.get(&node) {
+                Some(Some(_)) => continue,
+                _ if !jobs.contains_key(&node) => None,
+                None if is_prompt => Some(question.at),
+                _ => Some(Seconds(now.saturating_add(frontend.batch_start_timeout()))),
+            };
+            self.counts_from.insert(node, from);
+        }
     }
 
     /// Releases the partitions of runs of which no node has processes any more. Their jobs may begin again.
@@ -226,6 +275,24 @@ impl AskedScript {
 /// Whether a run has not ended.
 fn is_live(frontend: &Frontend, claim: &Claim) -> bool {
     frontend.ledger().live_claim(claim.run.job).is_some_and(|live| live.run == claim.run)
+}
+
+/// Ends runs of which Slurm has the jobs in line. A node that was in the Prolog of a job when it registered has not told
+/// Slurm of it, and may not register again for half an hour.
+fn end_on_nodes(frontend: &Frontend, slurm: &mut impl Slurm, runs: &[Claim]) {
+    if runs.is_empty() {
+        return;
+    }
+    let mut slurm = slurm.write();
+    if frontend.is_closed() {
+        return;
+    }
+    for claim in runs {
+        if slurm.job(claim.run.job).is_some_and(|job| job.is_pending()) {
+            info!("{}: a node still runs it, and Slurm has it in line; it is ended there", claim.run);
+            slurm.end_on_nodes(claim.run.job, &claim.nodes);
+        }
+    }
 }
 
 /// Launches a script again that never reached its node.
