@@ -18,6 +18,7 @@ mod records;
 mod steps;
 mod tres;
 
+use std::ffi::c_void;
 use std::sync::OnceLock;
 
 use slurm_release::{Field, Ptr};
@@ -115,6 +116,23 @@ impl JobMut<'_> {
             .map(|(record, is_of_type)| record.set_total(if is_of_type { size.get().into() } else { 0 }))
             .count()
             > 0
+    }
+
+    /// Frees the list of an earlier allocation that Slurm has emptied. A job that is restored while it completes for a
+    /// requeue keeps the list (`_sync_nodes_to_comp_job` of 22.05), and `select_nodes` empties it. The stock selector
+    /// would take the next allocation for one that it has counted.
+    pub fn free_emptied_allocation(&mut self) {
+        let list = self.layout().job_record.gres_list_alloc;
+        let mut records = self.ipu_records(list).into_iter().flat_map(|records| records.all()).peekable();
+        if records.peek().is_some() && records.all(|record| record.is_of_no_node()) {
+            let member = self.record().member(list).cast::<*mut c_void>();
+            // SAFETY: under the job write lock; a list of the record, which has the destructor of its items. Slurm does
+            // the same at a requeue.
+            unsafe {
+                (self.host().slurmctld.call.list_destroy)(member.read());
+                member.write(std::ptr::null_mut());
+            }
+        }
     }
 
     /// Puts the mark back in place of the IPUs in the allocation.

@@ -26,7 +26,6 @@ host_functions! {
         set_reader = c"slurm_msg_set_r_uid": fn(*mut c_void, u32);
         send = c"slurm_send_recv_msgs": fn(*const c_char, *mut c_void, c_int) -> *mut c_void;
         free_status = c"slurm_free_slurmd_status": fn(*mut c_void);
-        list_destroy = c"slurm_list_destroy": fn(*mut c_void);
     }
 }
 
@@ -93,7 +92,7 @@ pub fn on(nodes: &[String], protocol: u16) -> Result<BTreeMap<String, Vec<u32>>,
         items.iter().flatten().filter_map(|item| running(unsafe { item.cast().as_mut() })).collect();
     if !answers.is_null() {
         // SAFETY: the list from above, with a destructor for its items.
-        unsafe { (calls.list_destroy)(answers) };
+        unsafe { (host.slurmctld.call.list_destroy)(answers) };
     }
     Ok(answered)
 }

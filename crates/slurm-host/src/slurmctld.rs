@@ -107,6 +107,7 @@ host_functions! {
         ) -> libc::c_int;
         list_create = c"slurm_list_create": fn(Option<unsafe extern "C" fn(*mut c_void)>) -> *mut c_void;
         list_append = c"slurm_list_append": fn(*mut c_void, *mut c_void);
+        list_destroy = c"slurm_list_destroy": fn(*mut c_void);
         slurm_job_preempt_mode = c"slurm_job_preempt_mode": fn(RawJob) -> u16;
         bit_set_count = c"slurm_bit_set_count": fn(*mut c_void) -> i32;
         bit_clear_all = c"slurm_bit_clear_all": fn(*mut c_void);

@@ -3,11 +3,13 @@
 use std::fs;
 
 use anyhow::{Result, ensure};
+use mock_vipu::{Effect, Fault, Rpc};
 use testbed::{Cluster, Failpoint};
+use vipu_client::Call;
 
 use super::{add_root, enforcing, shows, uses, was_recorded, will_use};
 use crate::LIMIT;
-use crate::jobs::{cancel, ipus, let_go, restart_slurmctld, running, runs, staying, waits};
+use crate::jobs::{begin_again, cancel, ipus, let_go, restart_slurmctld, running, runs, staying, waits};
 
 /// Lets slurmctld write its file of the usage. 26.05 does not start without the file, and writes it at a stop and
 /// every five minutes.
@@ -41,6 +43,31 @@ fn acct_usage_is_the_same_after_each_way_to_start_again() -> Result<()> {
         jobs.iter().try_for_each(|job| let_go(cluster, *job))?;
         uses(cluster, "limited", 0)?;
         jobs.iter().try_for_each(|job| was_recorded(cluster, *job, 16))?;
+        nodes_have_all_their_ipus(cluster)
+    })
+}
+
+/// Slurm saves a requeued job while its partition is being removed, and restores it with its old allocation.
+#[test]
+fn acct_a_job_that_was_saved_at_its_requeue_leaves_no_ipus_on_its_node() -> Result<()> {
+    enforcing().nodes(1).expect_log("allocated no nodes to be killed on").run(|cluster| {
+        add_root(cluster, &["normal"])?;
+        save_usage(cluster)?;
+        let job = running(cluster, 16, &["--requeue"])?;
+        cluster.mock().inject(Fault::new(Effect::HeldReply { rpc: Some(Rpc(Call::RemovePartition)) }))?;
+        cluster.scontrol(&["requeue", &job.to_string()])?;
+        cluster.await_state(job, "COMPLETING", LIMIT)?;
+        cluster.await_saved()?;
+        cluster.kill_slurmctld()?;
+        cluster.mock().clear()?;
+        cluster.start_slurmctld()?;
+        cluster.await_job(job, "to be in line", LIMIT, |job| job.state == "PENDING")?;
+        begin_again(cluster, job)?;
+        runs(cluster, job)?;
+        shows(cluster, job, 16)?;
+        restart_slurmctld(cluster)?;
+        shows(cluster, job, 16)?;
+        let_go(cluster, job)?;
         nodes_have_all_their_ipus(cluster)
     })
 }

@@ -129,7 +129,8 @@ pub fn in_parallel<T: Send>(
 ) -> Result<()> {
     let queue = Mutex::new(items.into_iter().collect::<Vec<_>>().into_iter());
     let failures = Mutex::new(Vec::new());
-    let threads = thread::available_parallelism().map_or(1, usize::from);
+    // A scenario mostly waits.
+    let threads = 4 * thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {

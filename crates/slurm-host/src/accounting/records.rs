@@ -60,6 +60,10 @@ impl IpuRecord<'_> {
         self.record.write(self.layout.gres_job_state.total_gres, total);
     }
 
+    pub(super) fn is_of_no_node(&self) -> bool {
+        self.record.read(self.layout.gres_job_state.node_cnt) == 0
+    }
+
     /// Whether Slurm has marked the GRES of a node as not counted. The marks of nodes are never changed, so
     /// they tell for good that the GRES is `no_consume`.
     pub(super) fn is_marked_on_a_node(&self) -> bool {

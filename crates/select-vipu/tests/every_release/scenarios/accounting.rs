@@ -60,7 +60,12 @@ fn clears_what_an_earlier_slurmctld_left(host: Host, select: Plugin, job: Job) {
     assert_eq!(allocated.totals(), [16, NO_CONSUME, NO_CONSUME], "only IPUs are marked as not counted");
     let heard = format!("cons_tres: select_nodeinfo_set {:#x}", job.record.address().addr());
     assert!(notes().contains(&heard), "it is handed on");
-    job.record.put("gres_list_alloc", std::ptr::null_mut::<c_void>());
+    // A list that Slurm has emptied is no allocation.
+    allocated.0.iter().for_each(|record| record.put("node_cnt", 0_u32));
+    let emptied = job.record.get::<*mut c_void>("gres_list_alloc");
+    assert_eq!(host.call(select, "select_p_select_nodeinfo_set", Some(job.record)), 0);
+    assert!(notes().contains(&format!("list_destroy {emptied:p}")));
+    assert!(job.record.get::<*mut c_void>("gres_list_alloc").is_null());
 }
 
 /// At each test, the number of IPUs is in the request, whatever Slurm has calculated for the nodes.

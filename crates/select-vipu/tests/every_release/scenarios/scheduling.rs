@@ -66,7 +66,9 @@ impl Selector {
             assert_eq!(self.host.call(self.plugin, name, Some(job)), 0);
             let heard =
                 format!("cons_tres: {} {:#x}", name.trim_start_matches("select_p_"), job.address().addr());
-            assert_eq!(notes(), [heard]);
+            // Another thread of the plugin may take locks meanwhile.
+            let calls: Vec<_> = notes().into_iter().filter(|note| note.starts_with("cons_tres: ")).collect();
+            assert_eq!(calls, [heard]);
         }
         assert_eq!(job.text("state_desc"), None);
     }
