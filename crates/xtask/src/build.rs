@@ -5,17 +5,22 @@ use std::{env, path::PathBuf};
 use anyhow::{Context as _, Result};
 use testbed::programs;
 
-use crate::{image, run};
+use crate::{
+    image, run,
+    test_programs::{self, TestProgram},
+};
 
-/// Builds everything that tests need: [`plugins_and_programs`], and the plugin with failpoints.
-pub fn for_tests() -> Result<()> {
-    plugins_and_programs()?;
-    run::cargo(&["build", "--package", "slurmctld-vipu", "--features", "failpoints"])?;
-    // It is built beside the programs, because most dependencies are built for them already. Cargo replaces it at the
-    // next build without failpoints, so the tests load a copy.
+/// Builds the plugins and their helper as they are shipped, and all programs and tests, in the folders in which the testbed
+/// finds them.
+pub fn for_tests() -> Result<Vec<TestProgram>> {
+    released(&[])?;
+    let tests = test_programs::build()?;
+    // The plugin with failpoints is built beside the programs. Cargo replaces it at the next build without failpoints, so
+    // the tests load a copy.
     let name = format!("lib{}", programs::WITH_FAILPOINTS);
     let target = target()?;
-    image::stage_file(&target.join("debug").join(&name), &target.join("faults").join(&name))
+    image::stage_file(&target.join("debug").join(&name), &target.join("faults").join(&name))?;
+    Ok(tests)
 }
 
 /// The folder of everything that cargo builds.
@@ -46,15 +51,6 @@ pub fn demo_plugins() -> Result<PathBuf> {
 pub fn plugin_packages() -> impl Iterator<Item = &'static str> {
     let plugins = ["select-vipu", "job-submit-vipu", "slurmctld-vipu", "gres-vipu", "spank-ipuof"];
     plugins.into_iter().flat_map(|plugin| ["--package", plugin])
-}
-
-/// Builds the plugins and their helper as they are shipped, and the other programs, in the folders in which
-/// the testbed finds them.
-pub fn plugins_and_programs() -> Result<()> {
-    released(&[])?;
-    let programs = ["ipuof-oci", "mock-vipu", "svipu", "vipu-setup", "testbed"];
-    let programs = programs.into_iter().flat_map(|program| ["--package", program]);
-    run::cargo(&["build", "--bins"].into_iter().chain(programs).collect::<Vec<_>>())
 }
 
 /// Builds the plugins and their helper, and the programs of these packages, as they are shipped.

@@ -37,14 +37,14 @@ pub fn run(full: bool) -> Result<ExitCode> {
     if full {
         cargo_deny::check()?;
     }
-    build::for_tests()?;
+    let tests = build::for_tests()?;
     let (mut table, here) = (Table::default(), programs::slurm_version()?);
     // Making the images mostly waits for packages.
     let (images, tests) = thread::scope(|scope| {
         let make =
             || Suite::value_variants().iter().try_for_each(|suite| image::build(*suite, image::MIRROR));
         let images = scope.spawn(make);
-        let tests = test_run::run(None);
+        let tests = test_run::run(&tests, None);
         (images.join().unwrap_or_else(|_| bail!("a panic")), tests)
     });
     images?;

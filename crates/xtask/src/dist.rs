@@ -97,7 +97,7 @@ fn shipped_objects() -> Result<PathBuf> {
 /// Tries packages of the objects that the tests have built, on the suite of this machine. They may need its glibc.
 pub fn try_tested_objects(table: &mut Table) -> Result<()> {
     needed_packages::install_missing(&needed_packages::DIST)?;
-    crate::build::plugins_and_programs()?;
+    crate::build::for_tests()?;
     let (built, out) = (build::tested_objects()?, tempfile::tempdir()?);
     package(&built, VERSION, FAST, out.path())?;
     trial::run(&built, out.path(), &[Suite::of_this_machine()?], table)

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use testbed::say;
 
-use crate::{results::Results, run, second_try, test_run};
+use crate::{results::Results, run, second_try, test_programs, test_run};
 
 /// The table of all pairs, which is kept in the tree.
 const TABLE: &str = "docs/faults.md";
@@ -24,9 +24,10 @@ pub enum Extent {
 pub fn run(filter: Option<&str>) -> Result<Results> {
     let table = run::workspace().join(if filter.is_some() { OF_SOME } else { TABLE });
     fs::create_dir_all(table.with_file_name(""))?;
+    let program = test_programs::end_to_end("faults")?;
     let tests = |harness: &[&str]| {
-        let mut tests = test_run::as_root(&["--workspace", "--test", "faults"]);
-        tests.env("VIPU_FAULT_CASES", "full").arg("--").args(harness);
+        let mut tests = program.command_as_root();
+        tests.env("VIPU_FAULT_CASES", "full").args(harness);
         // A second try writes no table.
         if !harness.contains(&"--exact") {
             tests.env("VIPU_FAULT_REPORT", &table);

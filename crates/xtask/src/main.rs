@@ -34,6 +34,7 @@ mod rust_paths;
 mod second_try;
 mod slurm_tests;
 mod soak;
+mod test_programs;
 mod test_run;
 mod upgrade;
 mod valgrind;
@@ -230,7 +231,7 @@ fn run_task(task: Task) -> Result<ExitCode> {
         Task::DemoAsRoot { keep } => demo::run(keep),
         Task::Pictures => {
             needed_packages::install_missing(&needed_packages::SLURM)?;
-            build::plugins_and_programs()?;
+            build::for_tests()?;
             pictures::run().map(|()| ExitCode::SUCCESS)
         }
         Task::Test { filter, faults, matrix, suite, mirror } => {
@@ -249,8 +250,9 @@ fn run_task(task: Task) -> Result<ExitCode> {
             if filter.is_some_and(|name| name.starts_with(layout::TESTS)) {
                 layout::prepare_tests()?;
             }
-            build::for_tests()?;
-            let results = if faults.is_some() { faults::run(filter)? } else { test_run::run(filter)? };
+            let tests = build::for_tests()?;
+            let results =
+                if faults.is_some() { faults::run(filter)? } else { test_run::run(&tests, filter)? };
             table.add(programs::slurm_version()?.to_string(), results);
             Ok(table.finish())
         }
@@ -287,7 +289,7 @@ fn run_task(task: Task) -> Result<ExitCode> {
             needed_packages::install_missing(&needed_packages::SLURM)?;
             needed_packages::install_missing(&needed_packages::ACCOUNTING)?;
             needed_packages::install_missing(&needed_packages::SLURM_TESTS)?;
-            build::plugins_and_programs()?;
+            build::for_tests()?;
             slurm_tests::run(&source, &tests)
         }
         Task::Simulate { arguments } => {
@@ -313,7 +315,7 @@ fn run_task(task: Task) -> Result<ExitCode> {
         Task::Valgrind => {
             needed_packages::install_missing(&needed_packages::SLURM)?;
             needed_packages::install_missing(&needed_packages::VALGRIND)?;
-            build::plugins_and_programs()?;
+            build::for_tests()?;
             valgrind::run()?;
             Ok(ExitCode::SUCCESS)
         }

@@ -4,13 +4,9 @@
 //! copies in one container. Then whole clusters of containers are started for the tests that need more than
 //! one host.
 
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-    thread,
-};
+use std::{path::Path, process::Command, thread};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use slurm_release::Version;
 use testbed::{compose, programs, say};
 
@@ -18,15 +14,15 @@ use crate::{
     every_release,
     image::{self, Suite},
     results::{Results, Table},
-    run, second_try, test_run,
+    second_try,
+    test_programs::{self, TestProgram},
+    test_run,
 };
 
 /// The folder of the built files in the containers.
 const INSIDE: &str = "/opt/vipu";
 
 const E2E: &str = "e2e";
-const INSIDE_ONE: [&str; 2] = [E2E, "faults"];
-const DRIVING: &str = "matrix";
 
 /// Files of `tests/e2e` that run in no container, because they would take minutes for each release, do not depend on
 /// it, or need programs that the images lack. `matrix_job_kinds` covers the differences between releases.
@@ -96,18 +92,18 @@ pub fn run(
 ) -> Result<()> {
     compose::find_engine()?;
     compose::find_compose()?;
-    let [e2e, faults] = INSIDE_ONE.map(build);
-    let (inside, matrix) = ([e2e?, faults?], build(DRIVING)?);
+    let [e2e, faults, matrix] = [E2E, "faults", "matrix"].map(test_programs::end_to_end);
+    let (inside, matrix) = ([e2e?, faults?], matrix?);
     let files = image::stage()?;
-    for (name, program) in INSIDE_ONE.iter().zip(&inside) {
-        image::stage_file(program, &files.join("bin").join(name))?;
+    for program in &inside {
+        image::stage_file(&program.path, &files.join("bin").join(&program.name))?;
     }
     let known = make_images(suites, mirror, table)?;
     if suites.contains(&SLURM_UPGRADE.1) && !suites.contains(&SLURM_UPGRADE.2) {
         image::build(SLURM_UPGRADE.2, mirror)?;
     }
     let inside_one = |(suite, slurm): &(Suite, Version)| {
-        let programs = if done == Some(*slurm) { &[] } else { &INSIDE_ONE[..] };
+        let programs = if done == Some(*slurm) { &[] } else { &inside[..] };
         on_one_host(*suite, &files, programs, tests)
     };
     let on_clusters =
@@ -145,53 +141,45 @@ fn make_images(suites: &[Suite], mirror: &str, table: &mut Table) -> Result<Vec<
 }
 
 /// Runs the tests on daemons of one host, in one container.
-fn on_one_host(suite: Suite, files: &Path, programs: &[&str], tests: Selection<'_>) -> Result<Results> {
+fn on_one_host(
+    suite: Suite,
+    files: &Path,
+    programs: &[TestProgram],
+    tests: Selection<'_>,
+) -> Result<Results> {
     let mut results = Results::default();
     let threads = test_run::threads();
     let skipped: Vec<_> = ON_THIS_MACHINE_ONLY.iter().flat_map(|file| ["--skip", file]).collect();
-    for &program in programs {
-        let mut all = tests_of(&files.join("bin").join(program))?;
+    for program in programs {
+        let name = program.name.as_str();
+        let mut all = program.tests()?;
         all.retain(|test| !ON_THIS_MACHINE_ONLY.iter().any(|file| test.starts_with(file)));
         let selected = match tests {
-            Selection::Named(name) => vec![name],
-            Selection::AtCommit(number) if program == E2E => {
+            Selection::Named(filter) => vec![filter],
+            Selection::AtCommit(number) if name == E2E => {
                 [vec!["--exact"], every_release::at_commit(&all, number)].concat()
             }
             Selection::All | Selection::AtCommit(_) => skipped.clone(),
         };
         let harness = [&["--test-threads", &threads], selected.as_slice()].concat();
-        results.add(&second_try::count(|harness| inside(suite, files, program, harness), &harness)?);
+        results.add(&second_try::count(|harness| inside(suite, files, name, harness), &harness)?);
     }
     Ok(results)
 }
 
-/// The names of a program's tests.
-fn tests_of(program: &Path) -> Result<Vec<String>> {
-    let output = Command::new(program).arg("--list").output()?;
-    ensure!(output.status.success(), "{} cannot list its tests", program.display());
-    let names = String::from_utf8_lossy(&output.stdout);
-    Ok(names.lines().filter_map(|line| Some(line.strip_suffix(": test")?.to_owned())).collect())
-}
-
 /// Runs the tests on clusters of containers.
-fn on_several_hosts(suite: Suite, files: &Path, matrix: &Path, filter: Option<&str>) -> Result<Results> {
+fn on_several_hosts(
+    suite: Suite,
+    files: &Path,
+    matrix: &TestProgram,
+    filter: Option<&str>,
+) -> Result<Results> {
     // Two clusters run at a time, because the tests in one container run beside them.
     let (upgrade, from, _) = SLURM_UPGRADE;
     let skipped = if suite == from { &[][..] } else { &["--skip", upgrade, "--skip", DOCKER_PAGE] };
     let harness = [&["--test-threads", "2"], skipped].concat().into_iter().chain(filter);
     let harness: Vec<_> = harness.collect();
     second_try::count(|harness| driving(suite, files, matrix, harness), &harness)
-}
-
-/// Builds one target of the end-to-end tests, and returns the path of its program.
-pub fn build(target: &str) -> Result<PathBuf> {
-    let args = ["test", "--workspace", "--test", target, "--no-run"];
-    run::visibly(run::cargo_command(&args))?;
-    let output = run::cargo_command(&args).arg("--message-format=json").output()?;
-    let lines = String::from_utf8_lossy(&output.stdout).into_owned();
-    let messages = lines.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    let mut programs = messages.filter_map(|message| Some(PathBuf::from(message["executable"].as_str()?)));
-    programs.next_back().with_context(|| format!("cargo built no program of the tests '{target}'"))
 }
 
 fn container(suite: Suite, files: &Path, options: &[&str], command: &[&str]) -> Command {
@@ -222,10 +210,9 @@ pub fn inside(suite: Suite, files: &Path, program: &str, arguments: &[&str]) -> 
 }
 
 /// Runs the tests on clusters of containers. `harness` is for the test harness.
-fn driving(suite: Suite, files: &Path, program: &Path, harness: &[&str]) -> Command {
-    let mut tests = Command::new(program);
-    tests.args(harness);
-    tests.env("SUITE", suite.name()).env("VIPU_FILES", files).current_dir(run::workspace().join("tests"));
+fn driving(suite: Suite, files: &Path, program: &TestProgram, harness: &[&str]) -> Command {
+    let mut tests = program.command();
+    tests.args(harness).env("SUITE", suite.name()).env("VIPU_FILES", files);
     tests
 }
 

@@ -1,6 +1,12 @@
 //! The results of tests by release of Slurm and group of tests.
 
-use std::{collections::BTreeMap, fmt, mem, process::ExitCode};
+use std::{
+    collections::BTreeMap,
+    fmt, mem,
+    process::{ExitCode, ExitStatus},
+};
+
+use testbed::say;
 
 /// The groups that a test's name may begin with. All other tests cover parts of the program alone.
 const GROUPS: [&str; 10] = ["job", "sched", "fault", "user", "matrix", "cli", "acct", "pkg", "reuse", "mode"];
@@ -42,6 +48,14 @@ impl Results {
         let name = test.rsplit("::").next().unwrap_or(test);
         let is_of = |group: &&str| name.strip_prefix(*group).is_some_and(|rest| rest.starts_with('_'));
         self.by_group.entry(GROUPS.into_iter().find(is_of).unwrap_or(PARTS)).or_default()
+    }
+
+    /// Counts a failure if the tests failed and none said so: a program that crashed prints no result.
+    pub fn read_status(&mut self, status: ExitStatus) {
+        if !status.success() && self.total().failed == 0 {
+            say(format!("the tests ended with {status}, though none reported a failure"));
+            self.group("").failed += 1;
+        }
     }
 
     pub fn skip<'a>(&mut self, tests: impl IntoIterator<Item = &'a str>) {

@@ -6,7 +6,7 @@ use testbed::compose;
 use crate::{
     build,
     image::{self, Suite},
-    matrix, needed_packages, run, test_run,
+    matrix, needed_packages, run, test_programs,
 };
 
 /// The target of the end-to-end tests. It fails if a job is lost or runs twice.
@@ -17,16 +17,15 @@ pub fn run(suite: Option<Suite>, arguments: &[String]) -> Result<()> {
     let Some(suite) = suite else {
         needed_packages::install_missing(&needed_packages::SLURM)?;
         needed_packages::install_missing(&needed_packages::ACCOUNTING)?;
-        build::plugins_and_programs()?;
-        let mut soak = test_run::as_root(&["--workspace", "--test", SOAK]);
-        soak.arg("--").args(arguments);
+        build::for_tests()?;
+        let mut soak = test_programs::end_to_end(SOAK)?.command_as_root();
+        soak.args(arguments);
         return run::visibly(soak);
     };
     compose::find_engine()?;
     build::for_tests()?;
-    let program = matrix::build(SOAK)?;
     let files = image::stage()?;
-    image::stage_file(&program, &files.join("bin").join(SOAK))?;
+    image::stage_file(&test_programs::end_to_end(SOAK)?.path, &files.join("bin").join(SOAK))?;
     image::build(suite, image::MIRROR)?;
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     run::visibly(matrix::inside(suite, &files, SOAK, &arguments))

@@ -3,74 +3,123 @@
 use std::{
     io::{BufRead, BufReader},
     process::{Command, Stdio},
+    sync::{Mutex, PoisonError},
     thread,
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail};
 use testbed::{compose, say};
 
-use crate::{layout, results::Results, run, second_try};
+use crate::{
+    layout,
+    results::Results,
+    run, second_try,
+    test_programs::{self, TestProgram},
+};
 
-/// The tests that start no daemons. All tests are selected in the whole workspace, so that cargo builds their
-/// dependencies once, with one set of features.
-const OTHERS: [&str; 3] = ["--workspace", "--exclude", "e2e"];
-
-/// The tests that start real daemons, which need root.
-const ON_DAEMONS: [&str; 7] = ["--workspace", "--test", "clusters", "--test", "e2e", "--test", "faults"];
+/// The programs of the tests that start real daemons, which need root.
+const ON_DAEMONS: [&str; 3] = ["clusters", "e2e", "faults"];
 
 /// Tests whose name contains one of these give a second slurmctld a host name of its own, or mount a small
 /// disk.
 const NEED_CAPABILITY: [&str; 2] = ["_backup_", "_full_at_"];
 
-pub fn run(filter: Option<&str>) -> Result<Results> {
+/// Runs all tests of these programs, or those whose name contains `filter`.
+pub fn run(programs: &[TestProgram], filter: Option<&str>) -> Result<Results> {
     let mut results = Results::default();
-    let mut harness = Vec::new();
+    let (on_daemons, others): (Vec<_>, _) = programs.iter().partition(|program| program.is_end_to_end());
+    let mut left_out = Vec::new();
     if !layout::may_test() {
-        let why = "no dpkg-source here (`cargo xtask ci` installs it)";
-        leave_out(&mut results, &OTHERS, layout::TESTS, why, filter)?;
-        harness.extend(["--skip", layout::TESTS]);
+        left_out.push((layout::TESTS, "no dpkg-source here (`cargo xtask ci` installs it)"));
     }
-    build(&OTHERS)?;
-    harness.extend(filter);
-    let mut tests = run::cargo_command(&["test", "--no-fail-fast"]);
-    tests.args(OTHERS).arg("--").args(&harness);
-    results.add(&count(tests)?);
-    let threads = threads();
-    let mut harness = vec!["--test-threads", &threads];
+    let harness = without(&others, &left_out, filter, &mut results)?;
+    results.add(&beside_each_other(&others, &harness)?);
+    let mut examples = run::cargo_command(&["test", "--doc", "--workspace", "--no-fail-fast"]);
+    examples.args(test_programs::FAILPOINTS).arg("--").args(filter);
+    results.add(&count(examples)?);
+
+    let mut left_out = Vec::new();
     if !may_name_hosts() {
-        let why = "no CAP_SYS_ADMIN here (a container?)";
-        for word in NEED_CAPABILITY {
-            leave_out(&mut results, &ON_DAEMONS, word, why, filter)?;
-            harness.extend(["--skip", word]);
-        }
+        left_out.extend(NEED_CAPABILITY.map(|word| (word, "no CAP_SYS_ADMIN here (a container?)")));
     }
-    for (word, why) in [
-        (
-            "user_container_",
-            (!may_have_user_namespaces()).then_some("no user namespaces here (a container?)"),
-        ),
-        ("_docker_", compose::find_engine().is_err().then_some("no Docker engine answers here")),
-    ] {
-        if let Some(why) = why {
-            leave_out(&mut results, &ON_DAEMONS, word, why, filter)?;
-            harness.extend(["--skip", word]);
-        }
+    if !may_have_user_namespaces() {
+        left_out.push(("user_container_", "no user namespaces here (a container?)"));
     }
-    build(&ON_DAEMONS)?;
-    harness.extend(filter);
-    let tests = |harness: &[&str]| {
-        let mut tests = as_root(&ON_DAEMONS);
-        tests.args(["--no-fail-fast", "--"]).args(harness);
-        tests
-    };
-    results.add(&second_try::count(tests, &harness)?);
+    if compose::find_engine().is_err() {
+        left_out.push(("_docker_", "no Docker engine answers here"));
+    }
+    let on_daemons: Vec<_> =
+        on_daemons.into_iter().filter(|program| ON_DAEMONS.contains(&program.name.as_str())).collect();
+    let threads = threads();
+    let harness = without(&on_daemons, &left_out, filter, &mut results)?;
+    let harness = [vec!["--test-threads", &threads], harness].concat();
+    for program in on_daemons {
+        let tests = |harness: &[&str]| {
+            let mut tests = program.command_as_root();
+            tests.args(harness);
+            tests
+        };
+        results.add(&second_try::count(tests, &harness)?);
+    }
     Ok(results)
+}
+
+/// The arguments for tests with `filter` in their name, but with none of these words. Says why those are skipped, and
+/// counts them.
+fn without<'a>(
+    programs: &[&TestProgram],
+    left_out: &[(&'a str, &str)],
+    filter: Option<&'a str>,
+    results: &mut Results,
+) -> Result<Vec<&'a str>> {
+    for (word, why) in left_out {
+        say(format!("tests with {word} in their name are skipped: {why}"));
+        for program in programs {
+            let tests = program.tests()?;
+            let is_left_out =
+                |test: &&str| test.contains(word) && filter.is_none_or(|filter| test.contains(filter));
+            results.skip(tests.iter().map(String::as_str).filter(is_left_out));
+        }
+    }
+    Ok(left_out.iter().flat_map(|(word, _)| ["--skip", word]).chain(filter).collect())
+}
+
+/// Runs programs without daemons, as many at a time as there are processors.
+fn beside_each_other(programs: &[&TestProgram], harness: &[&str]) -> Result<Results> {
+    let next = Mutex::new(programs.iter());
+    let results = Mutex::new(Results::default());
+    let work = || -> Result<()> {
+        while let Some(program) = { next.lock().unwrap_or_else(PoisonError::into_inner).next() } {
+            let mut tests = program.command();
+            let output = without_traces(tests.args(harness).stdin(Stdio::null())).output()?;
+            let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+            say(program.path.display().to_string());
+            let mut own = Results::default();
+            for line in String::from_utf8_lossy(&output.stdout).lines() {
+                println!("{line}");
+                own.read(line);
+            }
+            eprint!("{}", String::from_utf8_lossy(&output.stderr));
+            own.read_status(output.status);
+            results.add(&own);
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..processors()).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(|_| bail!("a panic")))
+    })?;
+    Ok(results.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// The number of tests on daemons that run at a time. It exceeds the number of cores, because these tests
 /// mostly wait.
 pub fn threads() -> String {
-    (3 * thread::available_parallelism().map_or(1, usize::from)).clamp(3, 12).to_string()
+    (3 * processors()).clamp(3, 12).to_string()
+}
+
+fn processors() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Whether root may give a process its own host name here.
@@ -87,54 +136,17 @@ fn may_have_user_namespaces() -> bool {
     tried.is_ok_and(|status| status.success())
 }
 
-/// Says that tests with this word in their name are skipped, and counts them.
-fn leave_out(
-    results: &mut Results,
-    packages: &[&str],
-    word: &str,
-    why: &str,
-    filter: Option<&str>,
-) -> Result<()> {
-    say(format!("tests with {word} in their name are skipped: {why}"));
-    let mut list = run::cargo_command(&["test", "--quiet"]);
-    let output = list.args(packages).args(["--", "--list"]).output().context("cannot run cargo")?;
-    ensure!(output.status.success(), "cargo test cannot list the tests");
-    let names = String::from_utf8_lossy(&output.stdout);
-    let names = names.lines().filter_map(|line| line.strip_suffix(": test"));
-    results
-        .skip(names.filter(|name| name.contains(word) && filter.is_none_or(|filter| name.contains(filter))));
-    Ok(())
-}
-
-fn build(packages: &[&str]) -> Result<()> {
-    let mut build = run::cargo_command(&["test", "--no-run"]);
-    build.args(packages);
-    run::visibly(build)
-}
-
-/// The command that builds these tests and runs them as root.
-pub fn as_root(packages: &[&str]) -> Command {
-    let mut tests = run::cargo_command(&["test"]);
-    tests.args(packages);
-    if !run::is_root() {
-        let words: Vec<_> = run::to_root().iter().map(|word| format!("{word:?}")).collect();
-        tests.arg("--config").arg(format!("target.'cfg(all())'.runner = [{}]", words.join(", ")));
-    }
-    tests
-}
-
 pub fn count(tests: Command) -> Result<Results> {
     watch(tests, str::to_owned)
 }
 
 /// Runs tests, shows each line of their output as `shown` returns it, and counts results.
 pub fn watch(mut tests: Command, shown: impl Fn(&str) -> String) -> Result<Results> {
-    // The text of an error names its origin. A stack trace of the test would hide it.
-    if std::env::var_os("RUST_LIB_BACKTRACE").is_none() {
-        tests.env("RUST_LIB_BACKTRACE", "0");
-    }
-    let mut child =
-        tests.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("cannot run the tests")?;
+    let mut child = without_traces(&mut tests)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("cannot run the tests")?;
     let output = child.stdout.take().context("the tests have no output")?;
     let mut results = Results::default();
     for line in BufReader::new(output).lines() {
@@ -142,12 +154,14 @@ pub fn watch(mut tests: Command, shown: impl Fn(&str) -> String) -> Result<Resul
         println!("{}", shown(&line));
         results.read(&line);
     }
-    let status = child.wait()?;
-    if !status.success() && results.total().failed == 0 {
-        // A test binary that crashed prints no result.
-        say(format!("the tests ended with {status}, though none reported a failure"));
-        results.group("").failed += 1;
-    }
-    ensure!(status.code().is_some(), "the tests were killed: {status}");
+    results.read_status(child.wait()?);
     Ok(results)
+}
+
+/// The text of an error names its origin. A stack trace of the test would hide it.
+fn without_traces(tests: &mut Command) -> &mut Command {
+    match std::env::var_os("RUST_LIB_BACKTRACE") {
+        None => tests.env("RUST_LIB_BACKTRACE", "0"),
+        Some(_) => tests,
+    }
 }

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context as _, Result, ensure};
 use testbed::programs;
 
-use crate::{build, image, results::Results, run, second_try, test_run};
+use crate::{build, image, results::Results, run, second_try, test_programs, test_run};
 
 /// The last commit that counts no IPUs where Slurm counts (decision 65), so that an upgrade from it changes what jobs
 /// leave in Slurm's records. slurm-vipu has no released version yet; the last release takes this place once there is
@@ -19,8 +19,6 @@ pub const FROM: &str = "adf3962dbead55692fbf97f905527cafbf17a959";
 /// The variable by which the testbed finds the earlier plugins.
 const VARIABLE: &str = "VIPU_EARLIER_DIR";
 
-const TESTS: [&str; 4] = ["--package", "e2e", "--test", "upgrade"];
-
 /// Runs the tests whose name contains `filter`, with the plugins of the earlier commit, which are built once.
 pub fn run(from: &str, filter: Option<&str>) -> Result<Results> {
     ensure!(
@@ -28,10 +26,11 @@ pub fn run(from: &str, filter: Option<&str>) -> Result<Results> {
         "run this in a root shell: sudo may drop the variable that names the earlier plugins"
     );
     let earlier = earlier_plugins(from)?;
-    build::plugins_and_programs()?;
+    build::for_tests()?;
+    let program = test_programs::end_to_end("upgrade")?;
     let tests = |harness: &[&str]| {
-        let mut tests = test_run::as_root(&TESTS);
-        tests.arg("--").args(harness).env(VARIABLE, &earlier);
+        let mut tests = program.command_as_root();
+        tests.args(harness).env(VARIABLE, &earlier);
         tests
     };
     let threads = test_run::threads();

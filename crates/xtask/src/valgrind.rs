@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use anyhow::Result;
 use testbed::programs;
 
-use crate::{build, run};
+use crate::{build, run, test_programs};
 
 const TEST: &str = "fault_valgrind_finds_no_error_of_ours";
 
@@ -40,7 +40,6 @@ pub fn run() -> Result<()> {
     test.arg(format!("SLURMCTLD={}", program.display()));
     test.arg(format!("VIPU_PLUGIN_DIR={}", plugins.display()));
     test.arg(format!("VALGRIND_LOGS={}", logs.display()));
-    let cargo = run::cargo_command(&["test", "--workspace", "--test", "e2e", TEST, "--", "--ignored"]);
-    test.arg(cargo.get_program()).args(cargo.get_args()).current_dir(run::workspace());
+    test.arg(test_programs::end_to_end("e2e")?.path).args([TEST, "--ignored"]);
     run::visibly(test)
 }

@@ -8,7 +8,7 @@ use super::images::{self, Names};
 use super::{FAST, package};
 use crate::image::{self, Suite};
 use crate::results::Table;
-use crate::{run, test_run};
+use crate::{test_programs, test_run};
 
 /// A version below each real one.
 const EARLIER: &str = "0.0.9";
@@ -23,7 +23,7 @@ pub fn run(built: &Path, out: &Path, suites: &[Suite], table: &mut Table) -> Res
         image::build_for_packages(*suite)?;
         let tag = format!("trial-{}", suite.name());
         images::make(built, *suite, image::MIRROR, &Names { registry: None, tag: &tag })?;
-        let mut tests = run::cargo_command(&["test", "--workspace", "--test", "packages", "--no-fail-fast"]);
+        let mut tests = test_programs::end_to_end("packages")?.command();
         tests.env("SUITE", suite.name()).env("IMAGES", tag);
         tests.env("PACKAGES", out.canonicalize()?).env("EARLIER_PACKAGES", earlier.path());
         table.add(format!("packages, {}", suite.name()), test_run::count(tests)?);
