@@ -6,15 +6,17 @@ use anyhow::{Context as _, Result};
 use testbed::programs;
 
 use crate::{
-    image, run,
+    image,
+    phases::phase,
+    run,
     test_programs::{self, TestProgram},
 };
 
 /// Builds the plugins and their helper as they are shipped, and all programs and tests, in the folders in which the testbed
 /// finds them.
 pub fn for_tests() -> Result<Vec<TestProgram>> {
-    released(&[])?;
-    let tests = test_programs::build()?;
+    phase("build of what is shipped", || released(&[]))?;
+    let tests = phase("build of programs and tests", test_programs::build)?;
     // The plugin with failpoints is built beside the programs. Cargo replaces it at the next build without failpoints, so
     // the tests load a copy.
     let name = format!("lib{}", programs::WITH_FAILPOINTS);

@@ -8,6 +8,7 @@ use testbed::{compose, programs};
 
 use crate::image::Suite;
 use crate::matrix::Selection;
+use crate::phases::phase;
 use crate::results::Table;
 use crate::{
     book, build, cargo_deny, crate_layers, dist, faults, fuzz, image, layout, matrix, needed_packages,
@@ -25,15 +26,19 @@ pub fn run(full: bool) -> Result<ExitCode> {
     }
     compose::find_engine()?;
     compose::find_compose()?;
-    crate_layers::check()?;
-    run::cargo(&["fmt", "--all", "--", "--check"])?;
-    run::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
-    run::document()?;
-    needed_packages::install_missing(&needed_packages::SLURM)?;
-    needed_packages::install_missing(&needed_packages::ACCOUNTING)?;
-    needed_packages::install_missing(&needed_packages::CONTAINERS)?;
-    needed_packages::install_missing(&needed_packages::SITE_TOOLS)?;
-    layout::prepare_tests()?;
+    phase("formatting, layers of crates", || {
+        crate_layers::check()?;
+        run::cargo(&["fmt", "--all", "--", "--check"])
+    })?;
+    phase("clippy", || run::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    phase("rustdoc", run::document)?;
+    phase("Debian packages", || {
+        needed_packages::install_missing(&needed_packages::SLURM)?;
+        needed_packages::install_missing(&needed_packages::ACCOUNTING)?;
+        needed_packages::install_missing(&needed_packages::CONTAINERS)?;
+        needed_packages::install_missing(&needed_packages::SITE_TOOLS)?;
+        layout::prepare_tests()
+    })?;
     if full {
         cargo_deny::check()?;
     }
@@ -43,7 +48,7 @@ pub fn run(full: bool) -> Result<ExitCode> {
     let (images, tests) = thread::scope(|scope| {
         let make =
             || Suite::value_variants().iter().try_for_each(|suite| image::build(*suite, image::MIRROR));
-        let images = scope.spawn(make);
+        let images = scope.spawn(move || phase("images", make));
         let tests = test_run::run(&tests, None);
         (images.join().unwrap_or_else(|_| bail!("a panic")), tests)
     });
@@ -52,7 +57,7 @@ pub fn run(full: bool) -> Result<ExitCode> {
     let inside = if full { Selection::All } else { Selection::AtCommit(run::commit_number()?) };
     matrix::run(Suite::value_variants(), inside, Some(here), image::MIRROR, &mut table)?;
     if !full {
-        dist::try_tested_objects(&mut table)?;
+        phase("packages of ours", || dist::try_tested_objects(&mut table))?;
     }
     if full {
         table.add(format!("{here}, all faults"), faults::run(None)?);

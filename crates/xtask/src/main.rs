@@ -25,6 +25,7 @@ mod page_commands;
 mod page_links;
 #[cfg(test)]
 mod page_messages;
+mod phases;
 mod pictures;
 mod prometheus;
 mod recording;

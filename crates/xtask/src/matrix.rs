@@ -13,6 +13,7 @@ use testbed::{compose, programs, say};
 use crate::{
     every_release,
     image::{self, Suite},
+    phases::phase,
     results::{Results, Table},
     second_try,
     test_programs::{self, TestProgram},
@@ -162,7 +163,9 @@ fn on_one_host(
             Selection::All | Selection::AtCommit(_) => skipped.clone(),
         };
         let harness = [&["--test-threads", &threads], selected.as_slice()].concat();
-        results.add(&second_try::count(|harness| inside(suite, files, name, harness), &harness)?);
+        let harness = test_run::with_times(program, &harness);
+        let run = || second_try::count(|harness| inside(suite, files, name, harness), &harness);
+        results.add(&phase(format!("{name} in a container, {}", suite.name()), run)?);
     }
     Ok(results)
 }
@@ -179,7 +182,9 @@ fn on_several_hosts(
     let skipped = if suite == from { &[][..] } else { &["--skip", upgrade, "--skip", DOCKER_PAGE] };
     let harness = [&["--test-threads", "2"], skipped].concat().into_iter().chain(filter);
     let harness: Vec<_> = harness.collect();
-    second_try::count(|harness| driving(suite, files, matrix, harness), &harness)
+    phase(format!("clusters of containers, {}", suite.name()), || {
+        second_try::count(|harness| driving(suite, files, matrix, harness), &harness)
+    })
 }
 
 fn container(suite: Suite, files: &Path, options: &[&str], command: &[&str]) -> Command {
@@ -201,9 +206,10 @@ pub fn inside(suite: Suite, files: &Path, program: &str, arguments: &[&str]) -> 
     // The tests need these capabilities: a backup slurmctld needs its own host name, and slurmctld's open
     // files are read.
     let mut options = vec!["--cap-add=SYS_ADMIN", "--cap-add=SYS_PTRACE", "--env=RUST_LIB_BACKTRACE=0"];
+    let times = format!("--env={}", test_programs::TELLS_TIMES);
     let plugins = format!("--env=VIPU_PLUGIN_DIR={INSIDE}/plugins");
     let faults = format!("--env=VIPU_FAULTS_DIR={INSIDE}/faults");
-    options.extend([plugins.as_str(), &faults, "--env=VIPU_FAULT_CASES=smoke"]);
+    options.extend([times.as_str(), &plugins, &faults, "--env=VIPU_FAULT_CASES=smoke"]);
     let program = format!("{INSIDE}/bin/{program}");
     let command: Vec<_> = [program.as_str()].into_iter().chain(arguments.iter().copied()).collect();
     container(suite, files, &options, &command)

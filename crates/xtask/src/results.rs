@@ -8,10 +8,15 @@ use std::{
 
 use testbed::say;
 
+use crate::phases;
+
 /// The groups that a test's name may begin with. All other tests cover parts of the program alone.
 const GROUPS: [&str; 10] = ["job", "sched", "fault", "user", "matrix", "cli", "acct", "pkg", "reuse", "mode"];
 
 const PARTS: &str = "parts";
+
+/// The number of tests whose times are shown.
+const LONGEST: usize = 10;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -20,18 +25,24 @@ pub struct Counts {
     pub skipped: u64,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Results {
     by_group: BTreeMap<&'static str, Counts>,
     pub failed: Vec<String>,
     /// The tests that failed, and passed when they were tried again.
     at_second_try: Vec<String>,
+    /// How many seconds tests took, where that is known.
+    times: Vec<(String, f64)>,
 }
 
 impl Results {
     pub fn read(&mut self, line: &str) {
         let ended = line.strip_prefix("test ").and_then(|line| line.rsplit_once(" ... "));
         let Some((name, outcome)) = ended.map(|(name, outcome)| (name.trim_end(), outcome)) else { return };
+        let (outcome, time) = outcome.split_once(" <").unwrap_or((outcome, ""));
+        if let Ok(seconds) = time.trim_end_matches("s>").parse() {
+            self.times.push((name.to_owned(), seconds));
+        }
         let counts = self.group(name);
         match outcome {
             "ok" => counts.passed += 1,
@@ -70,6 +81,7 @@ impl Results {
         }
         self.failed.extend_from_slice(&more.failed);
         self.at_second_try.extend_from_slice(&more.at_second_try);
+        self.times.extend_from_slice(&more.times);
     }
 
     /// Replaces the failures by the results of `again`, a second try of these tests alone.
@@ -112,7 +124,7 @@ impl Table {
         self.0.push((release.into(), results));
     }
 
-    /// Prints the table if it has several results, then the total as the last line.
+    /// Prints the table if it has several results, where the time went, and the total as the last line.
     pub fn finish(mut self) -> ExitCode {
         let mut all = Results::default();
         self.0.iter().for_each(|(_, results)| all.add(results));
@@ -122,6 +134,11 @@ impl Table {
         }
         if self.0.len() > 1 {
             println!("{self}");
+        }
+        println!("{}", phases::table());
+        all.times.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        for (name, seconds) in all.times.iter().take(LONGEST) {
+            println!("{seconds:.0} s: {name}");
         }
         for name in &all.at_second_try {
             println!("passed at its second try only: {name}");
@@ -179,7 +196,7 @@ mod tests {
     #[test]
     fn the_result_of_a_second_try_counts() {
         let mut results = read("test job_a ... FAILED\ntest user_b ... FAILED\ntest job_c ... ok");
-        results.replace_failed(&read("test job_a ... ok\ntest user_b ... FAILED"));
+        results.replace_failed(&read("test job_a ... ok <1.5s>\ntest user_b ... FAILED"));
         assert_eq!(results.total().to_string(), "2 passed, 1 failed, 0 skipped");
         assert_eq!((results.failed, results.at_second_try), (vec!["user_b".into()], vec!["job_a".into()]));
     }

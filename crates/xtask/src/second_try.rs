@@ -16,10 +16,8 @@ const ACCIDENTS: usize = 8;
 
 /// Runs the command that `tests` makes of arguments to the test harness, and tries a few failed tests again.
 pub fn count(tests: impl Fn(&[&str]) -> Command, harness: &[&str]) -> Result<Results> {
-    let mut results = test_run::watch(tests(harness), |line| match line.strip_suffix(" ... FAILED") {
-        Some(test) => format!("{test} ... not passed"),
-        None => line.to_owned(),
-    })?;
+    let not_yet = |line: &str| line.replace(" ... FAILED", " ... not passed");
+    let mut results = test_run::watch(tests(harness), not_yet)?;
     let failed = results.failed.clone();
     if (1..=ACCIDENTS).contains(&failed.len()) {
         say(format!("a second try of {}", failed.join(", ")));

@@ -12,6 +12,9 @@ use crate::run;
 /// The feature of that build. The objects that are shipped are built without.
 pub const FAILPOINTS: [&str; 2] = ["--features", "slurmctld-vipu/failpoints"];
 
+/// The variable with which the test harness of a stable Rust tells how long each test takes.
+pub const TELLS_TIMES: &str = "RUSTC_BOOTSTRAP=1";
+
 /// The folder of the package whose tests start daemons.
 const END_TO_END: &str = "tests";
 
@@ -64,7 +67,9 @@ impl TestProgram {
     }
 
     pub fn command_as_root(&self) -> Command {
-        self.at_home(run::as_root(&self.path.to_string_lossy()))
+        let mut command = run::as_root("env");
+        command.arg(TELLS_TIMES).arg(&self.path);
+        self.at_home(command)
     }
 
     fn at_home(&self, mut command: Command) -> Command {

@@ -12,6 +12,7 @@ use testbed::{compose, say};
 
 use crate::{
     layout,
+    phases::phase,
     results::Results,
     run, second_try,
     test_programs::{self, TestProgram},
@@ -33,10 +34,10 @@ pub fn run(programs: &[TestProgram], filter: Option<&str>) -> Result<Results> {
         left_out.push((layout::TESTS, "no dpkg-source here (`cargo xtask ci` installs it)"));
     }
     let harness = without(&others, &left_out, filter, &mut results)?;
-    results.add(&beside_each_other(&others, &harness)?);
+    results.add(&phase("tests without daemons", || beside_each_other(&others, &harness))?);
     let mut examples = run::cargo_command(&["test", "--doc", "--workspace", "--no-fail-fast"]);
     examples.args(test_programs::FAILPOINTS).arg("--").args(filter);
-    results.add(&count(examples)?);
+    results.add(&phase("examples in documentation", || count(examples))?);
 
     let mut left_out = Vec::new();
     if !may_name_hosts() {
@@ -59,7 +60,8 @@ pub fn run(programs: &[TestProgram], filter: Option<&str>) -> Result<Results> {
             tests.args(harness);
             tests
         };
-        results.add(&second_try::count(tests, &harness)?);
+        let run = || second_try::count(tests, &with_times(program, &harness));
+        results.add(&phase(format!("tests on daemons: {}", program.name), run)?);
     }
     Ok(results)
 }
@@ -82,6 +84,12 @@ fn without<'a>(
         }
     }
     Ok(left_out.iter().flat_map(|(word, _)| ["--skip", word]).chain(filter).collect())
+}
+
+/// The arguments for a program that tells how long each test takes. The one with a harness of its own does not.
+pub fn with_times<'a>(program: &TestProgram, harness: &[&'a str]) -> Vec<&'a str> {
+    let times = (program.name != "faults").then_some(["-Zunstable-options", "--report-time"]);
+    times.into_iter().flatten().chain(harness.iter().copied()).collect()
 }
 
 /// Runs programs without daemons, as many at a time as there are processors.
