@@ -85,6 +85,8 @@ pub(crate) fn write(layout: &Layout, settings: &Settings, at: &Addresses) -> Res
         slurm_conf = without(&slurm_conf, &lines) + &text_of(&lines);
     }
     let slurm_conf = without(&slurm_conf, &settings.slurm_conf) + &text_of(&settings.slurm_conf);
+    // With slurmdbd, Slurm 22.05 now and then records no ReqTRES of a job that begins with its submit.
+    let slurm_conf = if at.slurmdbd.is_none() { without_delay(&slurm_conf) } else { slurm_conf };
     write(SLURM_CONF, &slurm_conf)?;
     let with = |own: &[String]| without(&slurm_conf, own) + &text_of(own);
     if settings.backup {
@@ -166,6 +168,18 @@ fn plugin_conf(settings: &Settings, at: &Addresses, series: Series) -> String {
          JobSubmitPlugins=vipu\n"
     );
     own + &node_lines(settings, at)
+}
+
+/// Has Slurm look at new batch jobs at once. It otherwise waits up to three seconds, unless this slurm.conf says how long.
+fn without_delay(slurm_conf: &str) -> String {
+    const KEY: &str = "SchedulerParameters=";
+    if slurm_conf.contains("batch_sched_delay=") {
+        return slurm_conf.to_owned();
+    }
+    let others = slurm_conf.lines().find_map(|line| line.strip_prefix(KEY));
+    let line = [others, Some("batch_sched_delay=0")].into_iter().flatten().collect::<Vec<_>>().join(",");
+    let line = [format!("{KEY}{line}")];
+    without(slurm_conf, &line) + &text_of(&line)
 }
 
 /// slurm.conf. Slurm keeps ended jobs for a day, because the invariant checker looks for each job that was

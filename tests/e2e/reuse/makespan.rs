@@ -45,8 +45,7 @@ impl fmt::Display for Played {
 }
 
 fn site() -> Settings {
-    // Slurm otherwise looks at new batch jobs up to three seconds late.
-    slow(CREATE).cpus(64).slurm_conf("SchedulerParameters=batch_sched_delay=0")
+    slow(CREATE).cpus(64)
 }
 
 fn reusing() -> Settings {

@@ -9,7 +9,8 @@ use crate::jobs::brisk;
 
 #[test]
 fn job_sbatch_16() -> Result<()> {
-    Cluster::settings().run(|cluster| {
+    // Slurm's own delay, as most sites have it.
+    Cluster::settings().slurm_conf("SchedulerParameters=batch_sched_delay=3").run(|cluster| {
         let run = main_job::batch(cluster, 16)?;
         ensure!(run.create >= Duration::from_millis(1900), "{run:?}");
         // Ten times the goal, or on a busy machine twice as long as a job without IPUs takes there.

@@ -34,7 +34,7 @@ fn start_behind(cluster: &Cluster, request: &str, reason: &str) -> Result<Durati
 #[test]
 fn sched_waiting_for_ipus_holds_up_no_other_job() -> Result<()> {
     // Backfill does not help: a job that the main scheduler passes over waits for half a minute.
-    let settings = roomy().slurm_conf("SchedulerParameters=bf_interval=30,batch_sched_delay=0");
+    let settings = roomy().slurm_conf("SchedulerParameters=bf_interval=30");
     settings.slurm_conf("Licenses=token:1").run(|cluster| {
         let stock = start_behind(cluster, "--licenses=token", "Licenses")?;
         let ipus = start_behind(cluster, "--gres=vipu:pod64:64", "64 IPUs of pod64 needed, 0 free")?;
