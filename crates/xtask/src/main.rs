@@ -253,7 +253,7 @@ fn run_task(task: Task) -> Result<ExitCode> {
             }
             let tests = build::for_tests()?;
             let results =
-                if faults.is_some() { faults::run(filter)? } else { test_run::run(&tests, filter)? };
+                if faults.is_some() { faults::run(filter)? } else { test_run::run(&tests, filter, &[])? };
             table.add(programs::slurm_version()?.to_string(), results);
             Ok(table.finish())
         }

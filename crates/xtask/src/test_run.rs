@@ -25,8 +25,9 @@ const ON_DAEMONS: [&str; 3] = ["clusters", "e2e", "faults"];
 /// disk.
 const NEED_CAPABILITY: [&str; 2] = ["_backup_", "_full_at_"];
 
-/// Runs all tests of these programs, or those whose name contains `filter`.
-pub fn run(programs: &[TestProgram], filter: Option<&str>) -> Result<Results> {
+/// Runs all tests of these programs, or those whose name contains `filter`. Tests on daemons with one of the words of
+/// `skipped` in their name are skipped, for the reason beside it.
+pub fn run(programs: &[TestProgram], filter: Option<&str>, skipped: &[(&str, &str)]) -> Result<Results> {
     let mut results = Results::default();
     let (on_daemons, others): (Vec<_>, _) = programs.iter().partition(|program| program.is_end_to_end());
     let mut left_out = Vec::new();
@@ -39,7 +40,7 @@ pub fn run(programs: &[TestProgram], filter: Option<&str>) -> Result<Results> {
     examples.args(test_programs::FAILPOINTS).arg("--").args(filter);
     results.add(&phase("examples in documentation", || count(examples))?);
 
-    let mut left_out = Vec::new();
+    let mut left_out = skipped.to_vec();
     if !may_name_hosts() {
         left_out.extend(NEED_CAPABILITY.map(|word| (word, "no CAP_SYS_ADMIN here (a container?)")));
     }
