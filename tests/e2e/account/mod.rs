@@ -101,14 +101,14 @@ fn ipus_in(tres: &str) -> [Option<&str>; 2] {
 
 /// Checks the IPUs of a job that has nodes, as squeue shows them.
 fn shows(cluster: &Cluster, job: JobId, ipus: u32) -> Result<()> {
+    let id = job.to_string();
     let list =
-        cluster.command("squeue").args(&["-hj", &job.to_string(), "-O", "tres-alloc:200"]).success()?.stdout;
+        cluster.command("squeue").args(&["-hj", &id, "-O", "jobid:20,tres-alloc:200"]).success()?.stdout;
     let ipus = ipus.to_string();
-    // For the leader of a heterogeneous job, squeue shows all components.
-    ensure!(
-        ipus_in(list.lines().next().unwrap_or_default().trim()) == [Some(ipus.as_str()); 2],
-        "job {job}: {list}"
-    );
+    // For the leader of a heterogeneous job, squeue shows all components, in any order.
+    let mut lines = list.lines().filter_map(|line| line.split_once(' ')).filter(|(of, _)| *of == id);
+    let shown = lines.next().map(|(_, tres)| ipus_in(tres.trim()));
+    ensure!(shown == Some([Some(ipus.as_str()); 2]), "job {job}: {list}");
     Ok(())
 }
 
