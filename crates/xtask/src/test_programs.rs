@@ -28,7 +28,7 @@ pub struct TestProgram {
 /// Builds all, with the programs of the project.
 pub fn build() -> Result<Vec<TestProgram>> {
     let cargo = || {
-        let mut cargo = run::cargo_command(&["test", "--no-run", "--quiet", "--workspace", "--all-targets"]);
+        let mut cargo = run::cargo_command(&["test", "--no-run", "--workspace", "--all-targets"]);
         cargo.args(FAILPOINTS);
         cargo
     };

@@ -201,7 +201,8 @@ impl NodeQuestions {
         launches
     }
 
-    /// Notes from when on the answers of nodes count. One that hung first has as long to begin a script as Slurm gives it.
+    /// Notes from when on the answers of nodes count. One that hung first has as long to begin a script as Slurm gives
+    /// it.
     fn note_hung_nodes(
         &mut self,
         frontend: &Frontend,

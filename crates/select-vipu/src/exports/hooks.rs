@@ -95,7 +95,8 @@ pub(super) fn job_begin(job: RawJob, code: c_int) -> c_int {
 }
 
 /// Runs before the stock selector makes or reads a job's allocation. The records of an earlier slurmctld may
-/// be those of an earlier run, or still have the number of IPUs, and `vipu_slurmctld.so` is not loaded yet when slurmctld starts.
+/// be those of an earlier run, or still have the number of IPUs, and `vipu_slurmctld.so` is not loaded yet when
+/// slurmctld starts.
 pub(super) fn allocating(job: RawJob) -> Option<c_int> {
     boundary::guard(&|| "hook_allocating".into(), (), || {
         // SAFETY: Slurm's job under the job write lock of this callback.
