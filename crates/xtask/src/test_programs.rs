@@ -25,10 +25,11 @@ pub struct TestProgram {
     folder: PathBuf,
 }
 
-/// Builds all, with the programs of the project.
+/// Builds all, with the programs of the project and the plugin with failpoints. `cargo test --no-run` would leave out the
+/// plugin, and each program of a package without integration tests.
 pub fn build() -> Result<Vec<TestProgram>> {
     let cargo = || {
-        let mut cargo = run::cargo_command(&["test", "--no-run", "--workspace", "--all-targets"]);
+        let mut cargo = run::cargo_command(&["build", "--workspace", "--all-targets"]);
         cargo.args(FAILPOINTS);
         cargo
     };
