@@ -1,18 +1,8 @@
 //! Partitions of an earlier slurmctld in the journal: each finds its run, stays a while, or is removed.
 //!
 //! Slurm saves its jobs up to seconds after their launch, and a launch may be lost when slurmctld ends. So the nodes
-//! are asked wherever the journal knows of a run of which Slurm's records may be wrong:
-//!
-//! | Slurm's saved state has the job | the node of its script | then |
-//! |---|---|---|
-//! | CONFIGURING | runs it | it is taken over as launched |
-//! | | does not | it is launched |
-//! | RUNNING, launched right before the end | does not run it | it is launched again |
-//! | CONFIGURING or RUNNING, and the journal has its end | | it ends as before |
-//! | in line, and the journal has its requeue | | it begins as a restart |
-//! | in line, and the journal has another end of it | | it is held |
-//! | in line, or not at all | (all nodes) run it | its partition stays, and the job does not begin |
-//! | | do not, or are down | the partition is released, the job begins as a restart or is held |
+//! are asked wherever the journal knows of a run of which Slurm's records may be wrong. "Launches around the end of
+//! slurmctld" in docs/recovery.md has the table of what follows.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -22,7 +12,7 @@ use ledger::{
     Seconds, Stale,
 };
 use tracing::{info, warn};
-use vipu_types::PartitionId;
+use vipu_types::{EndedBy, PartitionId};
 
 use crate::frontend::Frontend;
 use crate::outside::{HostTask, LostRuns, Script};
@@ -44,6 +34,9 @@ pub fn take_over(
     saved: Option<Seconds>,
 ) {
     let records: Vec<_> = records.into_iter().collect();
+    // The clock of a file server may be ahead of this one.
+    let times = records.iter().filter_map(|record| record.launched).chain(ended.iter().map(|it| it.at));
+    let saved = saved.map(|saved| times.fold(Seconds(i64::MIN), Seconds::max).min(saved));
     let ids = records.iter().map(|record| record.claim.run.job).chain(ended.iter().map(|it| it.run.job));
     let ids: Vec<_> = ids.collect();
     let ended: Vec<_> = ended.iter().filter(|it| is_right_before(it.at, saved)).copied().collect();
@@ -115,7 +108,11 @@ fn ask_for_scripts(
 ) {
     for (job, place) in frontend.jobs_before.scripts() {
         let Some(claim) = frontend.ledger().live_claim(job).cloned() else { continue };
-        if ended.iter().any(|ended| ended.run == claim.run) {
+        if let Some(ended) = ended.iter().find(|ended| ended.run == claim.run) {
+            if ended.by == EndedBy::TimeLimit {
+                // Slurm ends it again once it counts as launched, long ago: it checks no limit of a job in CF.
+                frontend.note_launched_before(&claim, Seconds(0));
+            }
             continue;
         }
         let launched = launches.get(&(claim.partition.clone(), job)).copied();
@@ -172,7 +169,8 @@ fn write_files_anew(frontend: &Frontend, claim: Claim) {
 }
 
 /// Whether processes of a run may be left. Slurm saved its state before the run began, and does not know of it. It
-/// may believe that an earlier job still has the partition. If the nodes are not on record, only a partition of a pool is kept: another one is removed, which cuts the processes off.
+/// may believe that an earlier job still has the partition. If the nodes are not on record, only a partition of a pool is
+/// kept: another one is removed, which cuts the processes off.
 fn may_have_processes(frontend: &Frontend, record: &RecordedPartition) -> bool {
     let RecordedPartition { claim, stays, stage, .. } = record;
     let is_of_pool = || *stays && frontend.ledger().is_pool(&claim.model);
@@ -197,7 +195,6 @@ fn say_why_it_goes(record: &RecordedPartition) {
     let goes = if *stays { "giving it back" } else { "removing it" };
     let why = match stage {
         RecordedStage::Removing => "slurmctld ended while it was being removed",
-        RecordedStage::GivenUp => "its create was given up without a clear answer, so it may still be made",
         _ if !run.has_begun() => "no job waits for it any more",
         _ => {
             return warn!("partition {partition}: {run} ended while slurmctld was away; {goes}");

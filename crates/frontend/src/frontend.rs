@@ -205,8 +205,13 @@ impl Frontend {
     }
 
     /// Takes the answers of nodes that were asked which jobs run there, by [`HostTask::NodesTold`].
-    pub fn nodes_told(&self, jobs: BTreeMap<String, Vec<u32>>) {
+    pub fn nodes_told(&self, jobs: BTreeMap<String, Option<Vec<u32>>>) {
         self.outside.ask_host(HostTask::NodesTold(jobs));
+    }
+
+    /// Notes that an earlier slurmctld launched the batch script of this run at this time. It is not launched again.
+    pub(crate) fn note_launched_before(&self, claim: &Claim, at: Seconds) {
+        lock(&self.launched_before).insert((claim.partition.clone(), claim.run.job), at);
     }
 
     /// Shows the reason why a job waits, by [`HostTask::ShowReason`].

@@ -95,8 +95,8 @@ pub enum HostTask {
     AskForScript(Script),
     /// Take over what the journal knows better than Slurm.
     TakeOver(LostRuns),
-    /// The jobs that run on each of the nodes that were asked and have answered.
-    NodesTold(BTreeMap<String, Vec<u32>>),
+    /// The jobs that run on each of the nodes that were asked; `None` if a node has not answered.
+    NodesTold(BTreeMap<String, Option<Vec<u32>>>),
     /// Requeue the job of this run, which has ended. It begins at this time at the earliest.
     Requeue(JobRun, Seconds),
     /// Take back what was entered into Slurm's records for its accounting.

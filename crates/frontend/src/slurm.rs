@@ -239,8 +239,8 @@ pub trait Slurm {
     fn look_at<R>(&mut self, jobs: &[u32], see: impl Fn(Self::Job<'_>) -> R) -> Vec<Option<R>>;
     /// The ids of the pending jobs that ask for IPUs.
     fn pending_with_ipus(&mut self) -> Vec<u32>;
-    /// Asks these nodes which jobs run there; the answer comes as [`crate::HostTask::NodesTold`]. Returns the nodes
-    /// that cannot be asked: they are down, powered down or unknown to Slurm. If these are all, no answer comes.
+    /// Asks these nodes which jobs run there; the answers come as [`crate::HostTask::NodesTold`], so that no node waits
+    /// for another. Returns the nodes that cannot be asked: they are down, powered down or unknown to Slurm.
     fn ask_nodes(&mut self, nodes: &[String]) -> Vec<String>;
     /// The licences that the cluster has, and the reservations of them.
     fn licenses(&mut self) -> SiteLicenses;

@@ -28,8 +28,6 @@ pub enum RecordedStage {
     Kept(Seconds),
     /// The partition was being removed.
     Removing,
-    /// It was being removed, and a create call for it may not have been answered.
-    GivenUp,
     /// It was not to be used until this time: calls for it may still take effect, or processes of its job may be left.
     /// Unless it is of a pool, it was gone.
     Withheld(Seconds),

@@ -274,11 +274,12 @@ impl slurm::Slurm for Slurm {
     }
 
     fn ask_nodes(&mut self, nodes: &[String]) -> Vec<String> {
+        if nodes.is_empty() {
+            return Vec::new();
+        }
         let Askable { down, protocol } = self.permit.askable(nodes);
         let asked: Vec<_> = nodes.iter().filter(|node| !down.contains(node)).cloned().collect();
-        if !asked.is_empty() {
-            node_questions::ask(asked, protocol, self.plugin.clone());
-        }
+        node_questions::ask(&asked, protocol, &self.plugin);
         down
     }
 

@@ -15,6 +15,9 @@ use crate::jobs::{gone, made, partition};
 use crate::mode::pool::{administrator_makes, ends, with_pool};
 use crate::{LIMIT, let_go, quick};
 
+/// slurm-vipu has to see a reset under way after its answer, which comes when slurmctld has begun to end.
+const LONG_RESET: [&str; 1] = ["--reset-latency=5s"];
+
 /// The time in which a launch would come. It comes some milliseconds after its partition is ready.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
@@ -122,7 +125,7 @@ fn restart_while_reset(cluster: &Cluster, partition: &str) -> Result<()> {
 
 #[test]
 fn reuse_restart_slurmctld_while_an_idle_partition_is_reset_for_a_job() -> Result<()> {
-    let settings = patient().vipu_conf("KeepIdle=10").vipu_conf("KeepIdleFor=any-job");
+    let settings = patient().mock(&LONG_RESET).vipu_conf("KeepIdle=10").vipu_conf("KeepIdleFor=any-job");
     settings.vipu_conf("ReuseReset=other-users").vipu_conf("ReconcileInterval=1").run(|cluster| {
         let before = cluster.sbatch_command("true", &["--gres=vipu:pod64:16"])?;
         let before = partition(cluster.submit(before.account(&Account::named("daemon")?))?);
@@ -133,7 +136,7 @@ fn reuse_restart_slurmctld_while_an_idle_partition_is_reset_for_a_job() -> Resul
 
 #[test]
 fn mode_pool_restart_slurmctld_while_a_partition_is_reset_for_a_job() -> Result<()> {
-    with_pool("p16_*").run(|cluster| {
+    with_pool("p16_*").mock(&LONG_RESET).run(|cluster| {
         administrator_makes(cluster, &[("p16_a", 16)])?;
         restart_while_reset(cluster, "p16_a")?;
         ends(cluster, &["p16_a"])

@@ -348,14 +348,9 @@ fn job_restart_slurmctld_that_knows_an_ended_job_as_waiting() -> Result<()> {
         gone(cluster, job, 0)?;
         cluster.kill_slurmctld_back_at(&saved)?;
         cluster.start_slurmctld()?;
-        let known = || {
-            let view = cluster.job(job)?;
-            let is_later = view.restarts == 1 || view.is_over() || is_held(cluster, job)?;
-            Ok(is_later || begins(cluster, job)?.len() > 1)
-        };
-        wait_until("the end of the first run to be known", LIMIT, known)?;
+        wait_until(&format!("job {job} to be held"), LIMIT, || is_held(cluster, job))?;
         let runs = restarts_at_begins(cluster, job)?;
-        ensure!(runs == [0] || runs == [0, 1], "begun after {runs:?} requeues");
+        ensure!(runs == [0], "begun after {runs:?} requeues");
         no_node_drains(cluster)
     })
 }

@@ -58,7 +58,7 @@ impl Book {
                 let record = record.or_insert_with(|| leaving(claim, Stage::Removing));
                 let known = record.unanswered + u32::from(record.has_open_call());
                 record.unanswered = unanswered.unwrap_or(known);
-                record.stage = if record.unanswered == 0 { Stage::Removing } else { Stage::GivenUp };
+                record.stage = Stage::Removing;
             }
             Entry::Withheld { claim, ipuof_dir, stays, unanswered, until } => {
                 let stage = Stage::Withheld(until);
@@ -110,7 +110,7 @@ impl Book {
                 _ => None,
             };
             // A removal whose create is not on record has no other entry.
-            let is_removal_alone = ipuof_dir.is_none() && *stage == Stage::Removing;
+            let is_removal_alone = ipuof_dir.is_none() && *stage == Stage::Removing && *unanswered == 0;
             let create = Entry::Create {
                 claim: claim.clone(),
                 ipuof_dir: ipuof_dir.clone(),
@@ -118,9 +118,8 @@ impl Book {
                 unanswered: *unanswered,
             };
             let create = (!is_removal_alone && withheld.is_none()).then_some(create);
-            let was_up = matches!(stage, Stage::Created | Stage::Removing);
-            let is_leaving = matches!(stage, Stage::Removing | Stage::GivenUp);
-            let created = was_up.then(|| Entry::Created(claim.partition.clone()));
+            let is_leaving = *stage == Stage::Removing;
+            let created = record.was_up().then(|| Entry::Created(claim.partition.clone()));
             let launched =
                 record.launched.map(|at| Entry::Launched { partition: claim.partition.clone(), at });
             let kept = record.kept().map(|until| Entry::Kept { partition: claim.partition.clone(), until });
@@ -187,7 +186,7 @@ mod tests {
         assert_eq!(after([create(1, 2), launched()]), [(Stage::Creating, 2)], "by the third call");
         assert_eq!(after([create(1, 0), Entry::Created(id(1))]), [(Stage::Created, 0)]);
         assert_eq!(after([create(1, 0), remove(1, Some(0))]), [(Stage::Removing, 0)], "it was refused");
-        assert_eq!(after([create(1, 0), remove(1, Some(1))]), [(Stage::GivenUp, 1)]);
+        assert_eq!(after([create(1, 0), remove(1, Some(1))]), [(Stage::Removing, 1)]);
         let until = Seconds(900);
         let (ipuof_dir, stays, unanswered) = (None, false, 1);
         let withheld = Entry::Withheld { claim: claim(1), ipuof_dir, stays, unanswered, until };
@@ -225,7 +224,7 @@ mod tests {
     #[test]
     fn entries_of_older_versions_do_not_say_which_creates_were_answered() {
         let launched = Entry::Launched { partition: id(1), at: Seconds(7) };
-        assert_eq!(after([create(1, 0), remove(1, None)]), [(Stage::GivenUp, 1)]);
+        assert_eq!(after([create(1, 0), remove(1, None)]), [(Stage::Removing, 1)]);
         assert_eq!(after([create(1, 0), launched, remove(1, None)]), [(Stage::Removing, 0)]);
         assert_eq!(after([remove(1, None)]), [(Stage::Removing, 0)], "its create is lost");
     }

@@ -100,6 +100,15 @@ impl LiveRecord {
         self.stays || !matches!(self.stage, Stage::Withheld(_))
     }
 
+    /// Whether the partition was up, and its files were durable. All its create calls were answered then.
+    pub fn was_up(&self) -> bool {
+        match self.stage {
+            Stage::Created => true,
+            Stage::Removing => self.unanswered == 0,
+            Stage::Creating | Stage::Withheld(_) => false,
+        }
+    }
+
     /// The end of the time for which it is kept, unless a later entry removes it.
     pub fn kept(&self) -> Option<Seconds> {
         let is_leaving = !matches!(self.stage, Stage::Creating | Stage::Created);
@@ -111,17 +120,15 @@ impl LiveRecord {
         let stage = match (self.stage, self.kept()) {
             (_, Some(until)) => RecordedStage::Kept(until),
             (Stage::Removing, None) => RecordedStage::Removing,
-            (Stage::GivenUp, None) => RecordedStage::GivenUp,
             (Stage::Withheld(until), None) => RecordedStage::Withheld(until),
             (Stage::Creating | Stage::Created, None) => RecordedStage::Wanted,
         };
-        let has_durable_files = matches!(self.stage, Stage::Created | Stage::Removing);
         RecordedPartition {
             claim: self.claim.clone(),
             stays: self.stays,
             launched: self.launched,
             stage,
-            has_durable_files,
+            has_durable_files: self.was_up(),
         }
     }
 }
@@ -135,8 +142,6 @@ pub enum Stage {
     Created,
     /// The partition was about to be removed.
     Removing,
-    /// The partition was about to be removed before it was up. A create call may not have been answered.
-    GivenUp,
     /// No run gets the partition before this time. Unless it is of a pool, it is gone.
     Withheld(Seconds),
 }

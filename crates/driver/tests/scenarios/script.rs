@@ -101,14 +101,13 @@ fn record(text: &str) -> LiveRecord {
     let stage = match stage {
         "creating" => Stage::Creating,
         "created" => Stage::Created,
-        "removing" => Stage::Removing,
-        "given-up" => Stage::GivenUp,
+        "removing" | "given-up" => Stage::Removing,
         "launched" => Stage::Creating,
         "withheld" => Stage::Withheld(Seconds(600)),
         other => panic!("no stage '{other}'"),
     };
     let launched = words[2].starts_with("launched").then_some(Seconds(0));
-    let unanswered = (stage == Stage::GivenUp).into();
+    let unanswered = words[2].starts_with("given-up").into();
     let ipuof_dir = Some(words[1].into());
     LiveRecord { claim, ipuof_dir, stays, stage, kept_until: None, launched, unanswered }
 }

@@ -72,8 +72,8 @@ pub struct HostThread {
     jobs_to_see: JobsToSee,
     /// Whether to look at the reservations of licences.
     looks_at_reservations: bool,
-    /// Tasks that came after slurmctld began to end.
-    put_off: Vec<HostTask>,
+    /// Tasks that came after slurmctld began to end. They are carried out if it goes on.
+    after_ending: Vec<HostTask>,
     /// Work that is due now.
     due: Due,
 }
@@ -85,7 +85,7 @@ impl HostThread {
         if frontend.outside().is_ending() {
             return ENDING_POLL;
         }
-        if !self.jobs_to_see.is_empty() || !self.put_off.is_empty() || !self.due.is_empty() {
+        if !self.jobs_to_see.is_empty() || !self.after_ending.is_empty() || !self.due.is_empty() {
             return Duration::ZERO;
         }
         let now = frontend.now();
@@ -107,16 +107,16 @@ impl HostThread {
 
     /// Carries out these tasks, and looks at everything that is due.
     pub fn work(&mut self, frontend: &Frontend, slurm: &mut impl Slurm, tasks: Vec<HostTask>) {
-        self.put_off.extend(tasks);
+        self.after_ending.extend(tasks);
         if frontend.outside().is_ending() {
             // A launch would be lost, and the next slurmctld takes over what is left. Slurm saves its records once more,
             // without what was entered for a moment.
             let settles = |task: &mut HostTask| matches!(task, HostTask::SettleAccounting);
-            self.due.settles |= self.put_off.extract_if(.., settles).count() > 0;
+            self.due.settles |= self.after_ending.extract_if(.., settles).count() > 0;
             self.do_due(frontend, slurm);
             return;
         }
-        for task in std::mem::take(&mut self.put_off) {
+        for task in std::mem::take(&mut self.after_ending) {
             self.sort(frontend, slurm, task);
         }
         self.do_due(frontend, slurm);
@@ -145,7 +145,7 @@ impl HostThread {
 
     /// Does the work that is due. Once slurmctld has begun to end, it only takes back what was entered in Slurm's records.
     fn do_due(&mut self, frontend: &Frontend, slurm: &mut impl Slurm) {
-        if self.due.is_empty() {
+        if self.due.is_empty() || frontend.outside().is_ending() && !self.due.settles {
             return;
         }
         let mut afterwards = Afterwards::default();
@@ -197,11 +197,11 @@ impl HostThread {
         let (now, due) = (frontend.now(), &mut self.due);
         match task {
             HostTask::Act(HostAction::AwaitNodes(claim)) => self.ended_jobs.await_nodes(frontend, claim),
-            HostTask::Act(HostAction::OpenLaunch(claim)) if self.node_questions.put_off(&claim) => {}
+            HostTask::Act(HostAction::OpenLaunch(claim)) if self.node_questions.holds_launch(&claim) => {}
             HostTask::AskForScript(script) => self.node_questions.ask_for_script(frontend, script),
             HostTask::TakeOver(lost) => due.lost = Some(lost),
             HostTask::NodesTold(jobs) => {
-                let launches = self.node_questions.told(frontend, slurm, &jobs);
+                let launches = self.node_questions.told(frontend, slurm, jobs);
                 launches.into_iter().for_each(|launch| self.sort(frontend, slurm, launch));
             }
             HostTask::Act(HostAction::EndKeep(claim, until)) => {

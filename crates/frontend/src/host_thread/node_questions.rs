@@ -31,24 +31,29 @@ pub(super) struct NodeQuestions {
     processes: Vec<AskedProcesses>,
     /// The time of the next question.
     next: Millis,
-    /// The question that is under way.
-    asked: Option<Question>,
+    /// The nodes that have not answered their last question yet, each with the time of the question.
+    asked: BTreeMap<String, Seconds>,
     /// The time from which on a node's answers count; `None` if it has not answered yet.
     counts_from: BTreeMap<String, Option<Seconds>>,
     /// The times at which jobs may begin again.
     begins: Vec<Seconds>,
 }
 
-struct Question {
-    at: Seconds,
-    nodes: Vec<String>,
-}
-
 /// A script that may have been launched.
 struct AskedScript {
-    script: Script,
+    /// Its job: the leader, if the job is heterogeneous.
+    job: u32,
+    host: String,
     /// The time from which on its node names it, if it was launched.
     named_from: Seconds,
+    /// The components of the job that have IPUs, or the job alone.
+    components: Vec<Component>,
+}
+
+struct Component {
+    claim: Claim,
+    /// The time of its launch that is on record.
+    launched: Option<Seconds>,
     /// Whether its partition is ready, and the launch waits for the answer alone.
     is_ready: bool,
 }
@@ -82,7 +87,15 @@ impl NodeQuestions {
             Some(at) => Seconds(at.0.saturating_add(frontend.batch_start_timeout())),
             None => Seconds(now.0.saturating_add(UNRECORDED)),
         };
-        self.scripts.push(AskedScript { script, named_from, is_ready: false });
+        let Script { claim, job, host, launched } = script;
+        let component = Component { claim, launched, is_ready: false };
+        match self.scripts.iter_mut().find(|asked| asked.job == job) {
+            Some(asked) => {
+                asked.named_from = asked.named_from.max(named_from);
+                asked.components.push(component);
+            }
+            None => self.scripts.push(AskedScript { job, host, named_from, components: vec![component] }),
+        }
     }
 
     pub(super) fn ask_for_processes(&mut self, frontend: &Frontend, run: LeftRun) {
@@ -97,16 +110,17 @@ impl NodeQuestions {
         self.processes.iter().any(|asked| asked.run.claim.partition == *partition)
     }
 
-    /// Puts off the launch of a run until it is known whether its script was launched. False if that is known.
-    pub(super) fn put_off(&mut self, claim: &Claim) -> bool {
-        let asked = self.scripts.iter_mut().find(|asked| asked.script.claim.run == claim.run);
-        asked.map(|asked| asked.is_ready = true).is_some()
+    /// Keeps the launch of a run until it is known whether its script was launched. False if that is known.
+    pub(super) fn holds_launch(&mut self, claim: &Claim) -> bool {
+        let mut components = self.scripts.iter_mut().flat_map(|asked| &mut asked.components);
+        let component = components.find(|component| component.claim.run == claim.run);
+        component.map(|component| component.is_ready = true).is_some()
     }
 
     /// The time of the next look.
     pub(super) fn next(&self) -> Option<Millis> {
         let is_open = !self.scripts.is_empty() || !self.processes.is_empty();
-        (is_open && self.asked.is_none()).then_some(self.next)
+        is_open.then_some(self.next)
     }
 
     /// The times at which jobs may begin again, each once.
@@ -117,10 +131,12 @@ impl NodeQuestions {
     /// Asks the nodes if it is time. Returns the launches of runs that have ended while they waited: their gates are
     /// still raised.
     pub(super) fn look(&mut self, frontend: &Frontend, slurm: &mut impl Slurm) -> Vec<HostTask> {
-        let is_over = |asked: &mut AskedScript| !is_live(frontend, &asked.script.claim);
-        let over: Vec<_> = self.scripts.extract_if(.., is_over).collect();
+        let is_over = |component: &mut Component| !is_live(frontend, &component.claim);
+        let components = self.scripts.iter_mut().map(|asked| &mut asked.components);
+        let over: Vec<_> = components.flat_map(|all| all.extract_if(.., is_over)).collect();
+        self.scripts.retain(|asked| !asked.components.is_empty());
         self.ask(frontend, slurm);
-        over.into_iter().filter_map(AskedScript::launch).collect()
+        over.into_iter().filter_map(Component::launch).collect()
     }
 
     fn ask(&mut self, frontend: &Frontend, slurm: &mut impl Slurm) {
@@ -128,16 +144,22 @@ impl NodeQuestions {
         if self.next().is_none_or(|next| next > now) {
             return;
         }
-        let hosts = self.scripts.iter().map(|asked| &asked.script.host);
+        let hosts = self.scripts.iter().map(|asked| &asked.host);
         let nodes: BTreeSet<&String> =
             hosts.chain(self.processes.iter().flat_map(|asked| &asked.nodes)).collect();
-        let nodes: Vec<String> = nodes.into_iter().cloned().collect();
+        self.counts_from.retain(|node, _| nodes.contains(node));
+        let is_asked = |node: &&&String| self.asked.contains_key(**node);
+        let nodes: Vec<String> =
+            nodes.iter().filter(|node| !is_asked(node)).map(|node| (*node).clone()).collect();
         let down = slurm.ask_nodes(&nodes);
         self.next = after(now, BETWEEN_QUESTIONS);
-        let nodes: Vec<_> = nodes.into_iter().filter(|node| !down.contains(node)).collect();
-        self.counts_from.retain(|node, _| nodes.contains(node));
-        if !nodes.is_empty() {
-            self.asked = Some(Question { at: frontend.outside().unix_time(), nodes });
+        let at = frontend.outside().unix_time();
+        for node in nodes {
+            if down.contains(&node) {
+                self.counts_from.remove(&node);
+            } else {
+                self.asked.insert(node, at);
+            }
         }
         for asked in &mut self.processes {
             let before = asked.nodes.len();
@@ -147,16 +169,22 @@ impl NodeQuestions {
         self.release(frontend, slurm);
     }
 
-    /// Takes the jobs that run on the nodes that have answered. Returns the launches that have waited for that.
+    /// Takes the jobs that run on nodes that were asked; `None` if a node has not answered. Returns the launches that have
+    /// waited for that.
     pub(super) fn told(
         &mut self,
         frontend: &Frontend,
         slurm: &mut impl Slurm,
-        jobs: &BTreeMap<String, Vec<u32>>,
+        told: BTreeMap<String, Option<Vec<u32>>>,
     ) -> Vec<HostTask> {
-        let Some(question) = self.asked.take() else { return Vec::new() };
-        let asked_at = question.at;
-        self.note_hung_nodes(frontend, question, jobs);
+        let mut jobs = BTreeMap::new();
+        let mut asked_at = Seconds(i64::MAX);
+        for (node, running) in told {
+            let Some(at) = self.asked.remove(&node) else { continue };
+            asked_at = at;
+            self.note_answer(frontend, &node, at, running.is_some());
+            jobs.extend(running.map(|running| (node, running)));
+        }
         let counts = |node: &String, named_from: Seconds| {
             let from = self.counts_from.get(node).copied().flatten();
             from.is_some_and(|from| asked_at >= from.max(named_from))
@@ -175,8 +203,8 @@ impl NodeQuestions {
             let is_done = |node: &String| jobs.get(node).is_some_and(|jobs| !jobs.contains(&job));
             asked.nodes.retain(|node| !is_done(node) || !counts(node, asked.named_from));
         }
-        let is_answered = |asked: &mut AskedScript| match jobs.get(&asked.script.host) {
-            Some(jobs) => jobs.contains(&asked.script.job) || counts(&asked.script.host, asked.named_from),
+        let is_answered = |asked: &mut AskedScript| match jobs.get(&asked.host) {
+            Some(jobs) => jobs.contains(&asked.job) || counts(&asked.host, asked.named_from),
             None => false,
         };
         let answered: Vec<_> = self.scripts.extract_if(.., is_answered).collect();
@@ -184,42 +212,29 @@ impl NodeQuestions {
         self.release(frontend, slurm);
         let mut launches = Vec::new();
         for asked in answered {
-            let Script { claim, launched, host, job } = asked.script.clone();
-            let is_there = jobs.get(&host).is_some_and(|jobs| jobs.contains(&job));
-            let is_running = frontend.ledger().awaits(&claim) == Some(Awaits::JobEnd);
-            match is_there {
-                true if is_running => {}
-                true => {
-                    let key = (claim.partition.clone(), claim.run.job);
-                    lock(&frontend.launched_before).insert(key, launched.unwrap_or(asked_at));
-                }
-                false if is_running => launch_again(frontend, slurm, &claim, &host),
-                false => info!("{}: node {host} does not run it; it is launched", claim.run),
+            let is_there = jobs.get(&asked.host).is_some_and(|jobs| jobs.contains(&asked.job));
+            if is_there {
+                asked.note_launched_before(frontend, asked_at);
+            } else {
+                asked.launch_again(frontend, slurm);
             }
-            launches.extend(asked.launch());
+            launches.extend(asked.components.into_iter().filter_map(Component::launch));
         }
         launches
     }
 
-    /// Notes from when on the answers of nodes count. One that hung first has as long to begin a script as Slurm gives
+    /// Notes from when on the answers of a node count. One that hung first has as long to begin a script as Slurm gives
     /// it.
-    fn note_hung_nodes(
-        &mut self,
-        frontend: &Frontend,
-        question: Question,
-        jobs: &BTreeMap<String, Vec<u32>>,
-    ) {
+    fn note_answer(&mut self, frontend: &Frontend, node: &str, asked_at: Seconds, has_answered: bool) {
         let now = frontend.outside().unix_time().0;
-        let is_prompt = now.saturating_sub(question.at.0) <= PROMPT;
-        for node in question.nodes {
-            let from = match self.counts_from.get(&node) {
-                Some(Some(_)) => continue,
-                _ if !jobs.contains_key(&node) => None,
-                None if is_prompt => Some(question.at),
-                _ => Some(Seconds(now.saturating_add(frontend.batch_start_timeout()))),
-            };
-            self.counts_from.insert(node, from);
-        }
+        let is_prompt = now.saturating_sub(asked_at.0) <= PROMPT;
+        let from = match self.counts_from.get(node) {
+            Some(Some(_)) => return,
+            _ if !has_answered => None,
+            None if is_prompt => Some(asked_at),
+            _ => Some(Seconds(now.saturating_add(frontend.batch_start_timeout()))),
+        };
+        self.counts_from.insert(node.to_owned(), from);
     }
 
     /// Releases the partitions of runs of which no node has processes any more. Their jobs may begin again.
@@ -267,10 +282,53 @@ impl NodeQuestions {
 }
 
 impl AskedScript {
+    /// The node runs the script: no component is launched again.
+    fn note_launched_before(&self, frontend: &Frontend, asked_at: Seconds) {
+        for Component { claim, launched, .. } in &self.components {
+            if !is_running(frontend, claim) {
+                frontend.note_launched_before(claim, launched.unwrap_or(asked_at));
+            }
+        }
+    }
+
+    /// The script never reached its node. Slurm launches it with the last component that gets its partition, or now.
+    fn launch_again(&self, frontend: &Frontend, slurm: &mut impl Slurm) {
+        let Self { job, host, components, .. } = self;
+        if components.iter().any(|component| !is_running(frontend, &component.claim)) {
+            return info!("job {job}: node {host} does not run it; it is launched");
+        }
+        let mut slurm = slurm.write();
+        let mut is_same = |Component { claim, .. }: &Component| {
+            slurm.job(claim.run.job).is_some_and(|job| {
+                job.is_running()
+                    && job.restart_count() == claim.run.restart
+                    && job.start_time() == claim.run.start
+            })
+        };
+        if frontend.is_closed() || !components.iter().all(&mut is_same) {
+            return;
+        }
+        warn!(
+            "job {job}: node {host} does not run it: the end of slurmctld has cut off its launch; it is launched now"
+        );
+        // Slurm launches the script of a heterogeneous job with any of its components.
+        components.first().into_iter().for_each(|component| slurm.launch_again(component.claim.run.job));
+        for Component { claim, .. } in components {
+            frontend.outside().note_launched(claim.clone(), frontend.outside().unix_time());
+        }
+    }
+}
+
+impl Component {
     /// The launch that has waited for the answer.
     fn launch(self) -> Option<HostTask> {
-        self.is_ready.then_some(HostTask::Act(HostAction::OpenLaunch(self.script.claim)))
+        self.is_ready.then_some(HostTask::Act(HostAction::OpenLaunch(self.claim)))
     }
+}
+
+/// Whether a run has been launched, and has not ended.
+fn is_running(frontend: &Frontend, claim: &Claim) -> bool {
+    frontend.ledger().awaits(claim) == Some(Awaits::JobEnd)
 }
 
 /// Whether a run has not ended.
@@ -294,21 +352,4 @@ fn end_on_nodes(frontend: &Frontend, slurm: &mut impl Slurm, runs: &[Claim]) {
             slurm.end_on_nodes(claim.run.job, &claim.nodes);
         }
     }
-}
-
-/// Launches a script again that never reached its node.
-fn launch_again(frontend: &Frontend, slurm: &mut impl Slurm, claim: &Claim, host: &str) {
-    let mut slurm = slurm.write();
-    let is_same = slurm.job(claim.run.job).is_some_and(|job| {
-        job.is_running() && job.restart_count() == claim.run.restart && job.start_time() == claim.run.start
-    });
-    if frontend.is_closed() || !is_same {
-        return;
-    }
-    warn!(
-        "{}: node {host} does not run it: the end of slurmctld has cut off its launch; it is launched now",
-        claim.run
-    );
-    slurm.launch_again(claim.run.job);
-    frontend.outside().note_launched(claim.clone(), frontend.outside().unix_time());
 }

@@ -82,6 +82,11 @@ impl Job {
         self.id.is_multiple_of(2)
     }
 
+    /// Whether it fails because its time is over.
+    pub fn times_out(&self) -> bool {
+        self.id % 4 == 2
+    }
+
     /// Its options, as Slurm keeps them. If they fail, some jobs have their partition kept, and some are
     /// requeued. Some are requeued whenever they end.
     pub fn options(&self) -> Vec<String> {

@@ -13,7 +13,8 @@ use mock_vipu::{Allocation, Hardware, MockServer, Options, Placement, Settings, 
 
 /// A mock V-IPU controller with the public user API over gRPC.
 #[derive(Parser)]
-#[command(name = "mock-vipu-server", version)]
+// The last one of a repeated option counts.
+#[command(name = "mock-vipu-server", version, args_override_self = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,

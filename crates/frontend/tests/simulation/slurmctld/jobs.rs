@@ -123,8 +123,18 @@ impl Slurmctld {
         let Some(run) = run else { return };
         match self.cluster.unsaved_launch(|launched| launched == run) {
             Some(ends) => self.go_on(id, ends),
+            // Slurm sees soon that its time is over.
+            None if self.has_ended(run) => {
+                self.go_on(id, Instant::now());
+                self.end_in_time(run, Instant::now());
+            }
             None => self.cluster.check.breach(format!("{run:?} is taken for launched, and does not run")),
         }
+    }
+
+    /// Whether the journal has the end of this run.
+    fn has_ended(&self, run: JobRun) -> bool {
+        self.ended.borrow().contains(&(run.job, run.restart, run.start))
     }
 
     /// Counts a job as running whose tasks were launched before.
@@ -147,7 +157,7 @@ impl Slurmctld {
             None => {}
         }
         let run = job.run();
-        if job.is_batch && self.ended.borrow().contains(&(run.job, run.restart, run.start)) {
+        if job.is_batch && self.has_ended(run) {
             self.cluster.check.breach(format!("{run:?} is launched, and the journal has its end"));
         }
         self.cluster.check_launch(&job);

@@ -195,18 +195,14 @@ impl Slurmctld {
         }
     }
 
-    /// Lets nodes tell which jobs run there. They do not answer now and then.
-    fn ask_nodes(self: &Rc<Self>, nodes: Vec<String>) {
+    /// Lets a node tell which jobs run there. It does not answer now and then.
+    fn ask_node(self: &Rc<Self>, node: String) {
         let at = Instant::now() + self.cluster.up_to(Duration::from_secs(2));
         self.at(at, |this| {
-            let answers = this.cluster.chance(0.8);
-            let told = |node: String| {
-                let job = job_of(&node);
-                let runs = this.cluster.has_processes(job).filter(|_| answers)?;
-                Some((node, runs.then_some(job).into_iter().collect()))
-            };
-            let told = nodes.into_iter().filter_map(told).collect();
-            this.ask(|frontend| frontend.nodes_told(told));
+            let job = job_of(&node);
+            let runs = this.cluster.has_processes(job).filter(|_| this.cluster.chance(0.8));
+            let jobs = runs.map(|runs| runs.then_some(job).into_iter().collect());
+            this.ask(|frontend| frontend.nodes_told([(node, jobs)].into()));
         });
     }
 

@@ -133,7 +133,8 @@ impl slurm::Job for JobView<'_> {
     }
 
     fn failure(self) -> Option<&'static str> {
-        (self.has_ended() && self.see(|job| job.exit_code == Some(1))).then_some("FAILED")
+        let why = if self.see(Job::times_out) { "TIMEOUT" } else { "FAILED" };
+        (self.has_ended() && self.see(|job| job.exit_code == Some(1))).then_some(why)
     }
 
     fn has_completed(self) -> bool {
@@ -329,7 +330,7 @@ impl<'a> slurm::Slurm for Locks<'a> {
     }
 
     fn ask_nodes(&mut self, nodes: &[String]) -> Vec<String> {
-        self.0.ask_nodes(nodes.to_vec());
+        nodes.iter().for_each(|node| self.0.ask_node(node.clone()));
         Vec::new()
     }
 
