@@ -10,8 +10,9 @@ use crate::image::Suite;
 use crate::matrix::Selection;
 use crate::phases::phase;
 use crate::results::Table;
+use crate::test_programs::TestProgram;
 use crate::{
-    book, build, cargo_deny, crate_layers, dist, faults, fuzz, image, layout, matrix, needed_packages,
+    book, build, cargo_deny, crate_layers, dist, faults, fuzz, image, matrix, needed_packages, pool,
     prometheus, run, test_run, upgrade, valgrind,
 };
 
@@ -22,7 +23,10 @@ const FUZZ_SECONDS: u32 = 300;
 /// values far beyond any target fail.
 const MEASUREMENTS: [&str; 2] = ["bench_smoke", "reuse_saves_most_creates"];
 
-/// Runs all checks. The quick ones come first.
+/// The seeds that the recovery simulation plays with `--full`.
+const MANY_SEEDS: u64 = 400;
+
+/// Runs all checks. The quick ones come first. Making the images mostly waits for packages, so it begins at once.
 pub fn run(full: bool) -> Result<ExitCode> {
     // The engine is looked for first: this is quick, and half of the tests need it.
     if compose::find_compose().is_err() {
@@ -30,49 +34,98 @@ pub fn run(full: bool) -> Result<ExitCode> {
     }
     compose::find_engine()?;
     compose::find_compose()?;
-    phase("formatting, layers of crates", || {
-        crate_layers::check()?;
-        run::cargo(&["fmt", "--all", "--", "--check"])
-    })?;
-    phase("clippy", || run::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
-    phase("rustdoc", run::document)?;
-    phase("Debian packages", || {
-        needed_packages::install_missing(&needed_packages::SLURM)?;
-        needed_packages::install_missing(&needed_packages::ACCOUNTING)?;
-        needed_packages::install_missing(&needed_packages::CONTAINERS)?;
-        needed_packages::install_missing(&needed_packages::SITE_TOOLS)?;
-        layout::prepare_tests()
-    })?;
+    let (prepared, built) = beside(
+        || {
+            phase("Debian packages", || {
+                needed_packages::install_for_tests()?;
+                needed_packages::install_missing(&needed_packages::LAYOUT_TESTS)?;
+                needed_packages::install_missing(&needed_packages::DIST)
+            })?;
+            phase("images", || {
+                let mut suites = Suite::value_variants().iter();
+                suites.try_for_each(|suite| image::build(*suite, image::MIRROR))
+            })
+        },
+        || {
+            phase("formatting, layers of crates", || {
+                crate_layers::check()?;
+                run::cargo(&["fmt", "--all", "--", "--check"])
+            })?;
+            let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+            phase("clippy", || run::cargo(&clippy))?;
+            if full {
+                cargo_deny::check()?;
+            }
+            build::for_tests()
+        },
+    );
+    let tests = built?;
+    prepared?;
+    let mut table = Table::default();
+    run_tests(&tests, full, &mut table)?;
     if full {
-        cargo_deny::check()?;
-    }
-    let tests = build::for_tests()?;
-    let (mut table, here) = (Table::default(), programs::slurm_version()?);
-    // Making the images mostly waits for packages.
-    let (images, tests) = thread::scope(|scope| {
-        let make =
-            || Suite::value_variants().iter().try_for_each(|suite| image::build(*suite, image::MIRROR));
-        let images = scope.spawn(move || phase("images", make));
-        let skipped = MEASUREMENTS.map(|word| (word, "measurements run with `ci --full`"));
-        let tests = test_run::run(&tests, None, if full { &[] } else { &skipped });
-        (images.join().unwrap_or_else(|_| bail!("a panic")), tests)
-    });
-    images?;
-    table.add(here.to_string(), tests?);
-    let inside = if full { Selection::All } else { Selection::AtCommit(run::commit_number()?) };
-    matrix::run(Suite::value_variants(), inside, Some(here), image::MIRROR, &mut table)?;
-    if !full {
-        phase("packages of ours", || dist::try_tested_objects(&mut table))?;
-    }
-    if full {
-        table.add(format!("{here}, all faults"), faults::run(None)?);
-        table.add(format!("{here}, upgrade"), upgrade::run(upgrade::FROM, None)?);
+        let here = programs::slurm_version()?;
+        table.add(&format!("{here}, all faults"), &faults::run(&tests, None)?);
+        upgrade::run(&tests, upgrade::FROM, None, &mut table)?;
         needed_packages::install_missing(&needed_packages::VALGRIND)?;
-        valgrind::run()?;
-        prometheus::run()?;
+        valgrind::run(&tests)?;
+        prometheus::run(&tests)?;
         book::run()?;
-        dist::run(Path::new(dist::OUT), Some(&mut table))?;
+        dist::try_shipped(Path::new(dist::OUT), &tests, &mut table)?;
         fuzz::TARGETS.into_iter().try_for_each(|target| fuzz::run(target, FUZZ_SECONDS, false))?;
     }
     Ok(table.finish())
+}
+
+/// Runs the tests without daemons. Then those on daemons: of this machine, of the other releases and of the packages.
+fn run_tests(tests: &[TestProgram], full: bool, table: &mut Table) -> Result<()> {
+    let here = programs::slurm_version()?;
+    let row = here.to_string();
+    let (trial, without_daemons) = beside(
+        || {
+            if full {
+                Ok(None)
+            } else {
+                phase("packages", || dist::prepare_trial_of_tested_objects(tests).map(Some))
+            }
+        },
+        || {
+            phase("tests without daemons", || {
+                test_run::without_daemons(
+                    tests,
+                    None,
+                    &row,
+                    if full { MANY_SEEDS } else { test_run::SEEDS },
+                    table,
+                )
+            })
+        },
+    );
+    without_daemons?;
+    let trial = trial?;
+    let skipped = MEASUREMENTS.map(|word| (word, "measurements run with `ci --full`"));
+    let skipped = if full { &[] } else { &skipped[..] };
+    let mut works = test_run::on_daemons(tests, None, skipped, &row, table)?;
+    let inside = if full { Selection::All } else { Selection::AtCommit(run::commit_number()?) };
+    let (in_containers, containers) =
+        matrix::works(Suite::value_variants(), inside, Some(here), tests, table)?;
+    works.extend(in_containers);
+    let (of_packages, earlier) = trial.map_or((Vec::new(), None), |it| (it.works, Some(it.earlier)));
+    works.extend(of_packages);
+    let (documented, done) = beside(
+        || phase("rustdoc", run::document),
+        || phase("tests on daemons", || pool::run(works, pool::waiting_processes(), table)),
+    );
+    drop((containers, earlier));
+    done?;
+    documented
+}
+
+/// Does one thing on a thread beside the other.
+fn beside<A: Send, B>(one: impl FnOnce() -> Result<A> + Send, other: impl FnOnce() -> B) -> (Result<A>, B) {
+    thread::scope(|scope| {
+        let one = scope.spawn(one);
+        let other = other();
+        (one.join().unwrap_or_else(|_| bail!("a panic")), other)
+    })
 }

@@ -32,8 +32,10 @@ use testbed::{compose, say};
 use self::contents::PACKAGES;
 pub use self::images::Names;
 use self::staging::{Family, Parts};
-use crate::image::Suite;
+pub use self::trial::Trial;
+use crate::image::{self, Suite};
 use crate::results::Table;
+use crate::test_programs::TestProgram;
 use crate::{needed_packages, run};
 
 /// What every package says of itself.
@@ -66,18 +68,22 @@ pub const OUT: &str = "target/dist";
 
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Builds the objects, and makes the packages in `out`. A trial also installs them in containers of each suite, and adds
-/// its results to the table.
-pub fn run(out: &Path, trial: Option<&mut Table>) -> Result<()> {
+/// Builds the objects, and makes the packages in `out`. Returns the folder of the objects.
+pub fn run(out: &Path) -> Result<PathBuf> {
     let earlier = earlier_packages(out)?;
-    if trial.is_some() {
-        compose::find_engine()?;
-    }
     let built = shipped_objects()?;
     earlier.iter().try_for_each(fs::remove_file)?;
     package(&built, VERSION, SMALL, out)?;
     say(format!("the packages are in {}", out.display()));
-    trial.map_or(Ok(()), |table| trial::run(&built, out, Suite::value_variants(), table))
+    Ok(built)
+}
+
+/// As [`run`]. Then installs the packages in containers of each suite.
+pub fn try_shipped(out: &Path, tests: &[TestProgram], table: &mut Table) -> Result<()> {
+    compose::find_engine()?;
+    let built = run(out)?;
+    Suite::value_variants().iter().try_for_each(|suite| image::build(*suite, image::MIRROR))?;
+    trial::prepare(&built, out, Suite::value_variants(), tests)?.run(table)
 }
 
 /// Builds the objects, and makes images of the project's parts.
@@ -94,13 +100,16 @@ fn shipped_objects() -> Result<PathBuf> {
     Ok(built)
 }
 
-/// Tries packages of the objects that the tests have built, on the suite of this machine. They may need its glibc.
-pub fn try_tested_objects(table: &mut Table) -> Result<()> {
+/// Makes packages of the objects that the tests have built, and what their trial on the suite of this machine needs. They
+/// may need its glibc.
+pub fn prepare_trial_of_tested_objects(tests: &[TestProgram]) -> Result<Trial> {
     needed_packages::install_missing(&needed_packages::DIST)?;
-    crate::build::for_tests()?;
-    let (built, out) = (build::tested_objects()?, tempfile::tempdir()?);
-    package(&built, VERSION, FAST, out.path())?;
-    trial::run(&built, out.path(), &[Suite::of_this_machine()?], table)
+    let (built, suite) = (build::tested_objects()?, Suite::of_this_machine()?);
+    let out = run::workspace().join("target/tried-packages");
+    earlier_packages(&out)?.iter().try_for_each(fs::remove_file)?;
+    package(&built, VERSION, FAST, &out)?;
+    image::build(suite, image::MIRROR)?;
+    trial::prepare(&built, &out, &[suite], tests)
 }
 
 /// The files in a folder of packages, which new ones replace. A folder with anything else stays as it is.

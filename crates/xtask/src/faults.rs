@@ -1,12 +1,17 @@
 //! `cargo xtask test --faults full`: every fault at every step of a job.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use testbed::say;
 
-use crate::{results::Results, run, second_try, test_programs, test_run};
+use crate::pool;
+use crate::results::Results;
+use crate::run;
+use crate::test_programs::{self, TestProgram};
 
 /// The table of all pairs, which is kept in the tree.
 const TABLE: &str = "docs/faults.md";
@@ -21,24 +26,30 @@ pub enum Extent {
 
 /// Runs all pairs whose test's name contains `filter`, and prints their table. The table of a run without
 /// `filter` is kept.
-pub fn run(filter: Option<&str>) -> Result<Results> {
+pub fn run(tests: &[TestProgram], filter: Option<&str>) -> Result<Results> {
     let table = run::workspace().join(if filter.is_some() { OF_SOME } else { TABLE });
     fs::create_dir_all(table.with_file_name(""))?;
-    let program = test_programs::end_to_end("faults")?;
-    let tests = |harness: &[&str]| {
-        let mut tests = program.command_as_root();
-        tests.env("VIPU_FAULT_CASES", "full").args(harness);
-        // A second try writes no table.
-        if !harness.contains(&"--exact") {
-            tests.env("VIPU_FAULT_REPORT", &table);
-        }
-        tests
-    };
-    let threads = test_run::threads();
-    let harness: Vec<_> = ["--test-threads", &threads].into_iter().chain(filter).collect();
-    let results = second_try::count(tests, &harness)?;
+    let mut all = test_programs::end_to_end(tests, "faults")?.command_as_root();
+    all.env("VIPU_FAULT_CASES", "full").env("VIPU_FAULT_REPORT", &table).env("RUST_LIB_BACKTRACE", "0");
+    all.arg("--test-threads").arg(pool::waiting_processes().to_string()).args(filter);
+    let results = watch(all)?;
     let text = fs::read_to_string(&table).with_context(|| format!("no {}", table.display()))?;
     println!("{text}");
     say(format!("the table is in {}", table.display()));
+    Ok(results)
+}
+
+/// Runs the pairs in one process, which writes the table, and shows its output as it comes.
+fn watch(mut all: Command) -> Result<Results> {
+    let mut child =
+        all.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("cannot run the tests")?;
+    let output = child.stdout.take().context("the tests have no output")?;
+    let mut results = Results::default();
+    for line in BufReader::new(output).lines() {
+        let line = line?;
+        println!("{line}");
+        results.read(&line);
+    }
+    results.read_status(child.wait()?);
     Ok(results)
 }

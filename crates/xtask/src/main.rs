@@ -17,6 +17,7 @@ mod fuzz;
 mod image;
 mod import_circles;
 mod layout;
+mod long_tests;
 mod matrix;
 mod needed_packages;
 #[cfg(test)]
@@ -27,12 +28,12 @@ mod page_links;
 mod page_messages;
 mod phases;
 mod pictures;
+mod pool;
 mod prometheus;
 mod recording;
 mod results;
 mod run;
 mod rust_paths;
-mod second_try;
 mod slurm_tests;
 mod soak;
 mod test_programs;
@@ -44,9 +45,10 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
 use clap::{Parser, ValueEnum};
-use testbed::programs;
+use testbed::{compose, programs};
 
 use crate::matrix::Selection;
+use crate::phases::phase;
 use crate::results::Table;
 
 /// Tasks of the slurm-vipu project.
@@ -238,23 +240,33 @@ fn run_task(task: Task) -> Result<ExitCode> {
         Task::Test { filter, faults, matrix, suite, mirror } => {
             let (filter, mut table) = (filter.as_deref(), Table::default());
             if matrix {
-                build::for_tests()?;
+                compose::find_engine()?;
+                compose::find_compose()?;
+                let built = build::for_tests()?;
                 let suites = if suite.is_empty() { image::Suite::value_variants() } else { &suite };
+                matrix::images(suites).into_iter().try_for_each(|suite| image::build(suite, &mirror))?;
                 let tests = filter.map_or(Selection::All, Selection::Named);
-                matrix::run(suites, tests, None, &mirror, &mut table)?;
+                let (works, _containers) = matrix::works(suites, tests, None, &built, &mut table)?;
+                pool::run(works, pool::waiting_processes(), &mut table)?;
                 return Ok(table.finish());
             }
-            needed_packages::install_missing(&needed_packages::SLURM)?;
-            needed_packages::install_missing(&needed_packages::ACCOUNTING)?;
-            needed_packages::install_missing(&needed_packages::CONTAINERS)?;
-            needed_packages::install_missing(&needed_packages::SITE_TOOLS)?;
+            needed_packages::install_for_tests()?;
             if filter.is_some_and(|name| name.starts_with(layout::TESTS)) {
                 layout::prepare_tests()?;
             }
             let tests = build::for_tests()?;
-            let results =
-                if faults.is_some() { faults::run(filter)? } else { test_run::run(&tests, filter, &[])? };
-            table.add(programs::slurm_version()?.to_string(), results);
+            let row = programs::slurm_version()?.to_string();
+            if faults.is_some() {
+                table.add(&row, &faults::run(&tests, filter)?);
+                return Ok(table.finish());
+            }
+            phase("tests without daemons", || {
+                test_run::without_daemons(&tests, filter, &row, test_run::SEEDS, &mut table)
+            })?;
+            phase("tests on daemons", || {
+                let works = test_run::on_daemons(&tests, filter, &[], &row, &mut table)?;
+                pool::run(works, pool::waiting_processes(), &mut table)
+            })?;
             Ok(table.finish())
         }
         Task::Bench { name, pairs, suite } => {
@@ -280,11 +292,14 @@ fn run_task(task: Task) -> Result<ExitCode> {
         }
         Task::Dist { out, trial, quick_trial } => {
             let mut table = Table::default();
-            match quick_trial {
-                true => dist::try_tested_objects(&mut table)?,
-                false => dist::run(&out, trial.then_some(&mut table))?,
+            if quick_trial {
+                dist::prepare_trial_of_tested_objects(&build::for_tests()?)?.run(&mut table)?;
+            } else if trial {
+                dist::try_shipped(&out, &build::for_tests()?, &mut table)?;
+            } else {
+                return dist::run(&out).map(|_| ExitCode::SUCCESS);
             }
-            Ok(if trial || quick_trial { table.finish() } else { ExitCode::SUCCESS })
+            Ok(table.finish())
         }
         Task::SlurmTests { source, tests } => {
             needed_packages::install_missing(&needed_packages::SLURM)?;
@@ -316,18 +331,17 @@ fn run_task(task: Task) -> Result<ExitCode> {
         Task::Valgrind => {
             needed_packages::install_missing(&needed_packages::SLURM)?;
             needed_packages::install_missing(&needed_packages::VALGRIND)?;
-            build::for_tests()?;
-            valgrind::run()?;
+            valgrind::run(&build::for_tests()?)?;
             Ok(ExitCode::SUCCESS)
         }
         Task::Prometheus => {
-            prometheus::run()?;
+            prometheus::run(&build::for_tests()?)?;
             Ok(ExitCode::SUCCESS)
         }
         Task::Upgrade { filter, from } => {
             needed_packages::install_missing(&needed_packages::SLURM)?;
             let mut table = Table::default();
-            table.add(programs::slurm_version()?.to_string(), upgrade::run(&from, filter.as_deref())?);
+            upgrade::run(&build::for_tests()?, &from, filter.as_deref(), &mut table)?;
             Ok(table.finish())
         }
         Task::Ci { full } => ci::run(full),

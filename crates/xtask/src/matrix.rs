@@ -1,23 +1,20 @@
 //! `cargo xtask test --matrix`: the end-to-end tests on the Slurm of every Debian suite, with the same plugin files.
 //!
-//! The plugins and the tests are built once, on this machine, and copied. The image of each suite runs these
-//! copies in one container. Then whole clusters of containers are started for the tests that need more than
-//! one host.
+//! The plugins and the tests are built once, on this machine, and copied. One container of each suite runs these copies.
+//! Beside it, whole clusters of containers are started for the tests that need more than one host.
 
-use std::{path::Path, process::Command, thread};
+use std::{path::Path, process::Command, sync::Arc};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use slurm_release::Version;
-use testbed::{compose, programs, say};
+use testbed::{programs, say};
 
 use crate::{
     every_release,
     image::{self, Suite},
-    phases::phase,
+    pool::{Program, Work},
     results::{Results, Table},
-    second_try,
     test_programs::{self, TestProgram},
-    test_run,
 };
 
 /// The folder of the built files in the containers.
@@ -82,108 +79,107 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// Runs all kinds of tests on these suites, and adds the results to `table`. If the tests on one host are `done` for a
-/// release, only the tests on several hosts run there.
-pub fn run(
+/// The containers in which tests run, while this lives.
+#[derive(Default)]
+pub struct Containers(Vec<String>);
+
+impl Drop for Containers {
+    fn drop(&mut self) {
+        for id in &self.0 {
+            let _ = image::docker(&["rm", "--force", "--volumes", id]).output();
+        }
+    }
+}
+
+/// The tests of all kinds on these suites, whose images are there. If the tests on one host are `done` for a release, only
+/// those on several hosts run there. A suite whose Slurm is unknown counts as failed.
+pub fn works(
     suites: &[Suite],
     tests: Selection<'_>,
     done: Option<Version>,
-    mirror: &str,
+    built: &[TestProgram],
     table: &mut Table,
-) -> Result<()> {
-    compose::find_engine()?;
-    compose::find_compose()?;
-    let [e2e, faults, matrix] = [E2E, "faults", "matrix"].map(test_programs::end_to_end);
+) -> Result<(Vec<Work>, Containers)> {
+    let [e2e, faults, matrix] = [E2E, "faults", "matrix"].map(|name| test_programs::end_to_end(built, name));
     let (inside, matrix) = ([e2e?, faults?], matrix?);
     let files = image::stage()?;
     for program in &inside {
         image::stage_file(&program.path, &files.join("bin").join(&program.name))?;
     }
-    let known = make_images(suites, mirror, table)?;
-    if suites.contains(&SLURM_UPGRADE.1) && !suites.contains(&SLURM_UPGRADE.2) {
-        image::build(SLURM_UPGRADE.2, mirror)?;
-    }
-    let inside_one = |(suite, slurm): &(Suite, Version)| {
-        let programs = if done == Some(*slurm) { &[] } else { &inside[..] };
-        on_one_host(*suite, &files, programs, tests)
-    };
-    let on_clusters =
-        |(suite, _): &(Suite, Version)| on_several_hosts(*suite, &files, &matrix, tests.filter());
-    // The tests on clusters mostly wait, so the others run beside them.
-    let (on_clusters, inside_one) = thread::scope(|scope| {
-        let on_clusters = scope.spawn(|| known.iter().map(on_clusters).collect::<Result<Vec<_>>>());
-        let inside_one = known.iter().map(inside_one).collect::<Result<Vec<_>>>();
-        (on_clusters.join().unwrap_or_else(|_| bail!("a panic")), inside_one)
-    });
-    for (((_, slurm), mut results), on_clusters) in known.iter().zip(inside_one?).zip(on_clusters?) {
-        results.add(&on_clusters);
-        table.add(format!("{slurm} in containers"), results);
-    }
-    Ok(())
-}
-
-/// Makes the image of each suite. Returns the suites whose Slurm is known, and counts others as failed.
-fn make_images(suites: &[Suite], mirror: &str, table: &mut Table) -> Result<Vec<(Suite, Version)>> {
-    let mut known = Vec::new();
+    let (mut works, mut containers) = (Vec::new(), Containers::default());
     for &suite in suites {
-        image::build(suite, mirror)?;
         let slurm = programs::version_shown(&slurm_of(suite)?)?;
-        if slurm.known().is_some() {
-            known.push((suite, slurm));
-        } else {
+        let row = format!("{slurm} in containers");
+        if slurm.known().is_none() {
             let (debian, how) = (suite.name(), "measure it with `cargo xtask layout`");
             say(format!("Debian {debian} now has Slurm {slurm}, which is not in layouts.json: {how}"));
             let mut results = Results::default();
             results.group(OF_SUITE).failed += 1;
-            table.add(format!("{slurm} in containers"), results);
+            table.add(&row, &results);
+            continue;
         }
-    }
-    Ok(known)
-}
-
-/// Runs the tests on daemons of one host, in one container.
-fn on_one_host(
-    suite: Suite,
-    files: &Path,
-    programs: &[TestProgram],
-    tests: Selection<'_>,
-) -> Result<Results> {
-    let mut results = Results::default();
-    let threads = test_run::threads();
-    let skipped: Vec<_> = ON_THIS_MACHINE_ONLY.iter().flat_map(|file| ["--skip", file]).collect();
-    for program in programs {
-        let name = program.name.as_str();
-        let mut all = program.tests()?;
-        all.retain(|test| !ON_THIS_MACHINE_ONLY.iter().any(|file| test.starts_with(file)));
-        let selected = match tests {
-            Selection::Named(filter) => vec![filter],
-            Selection::AtCommit(number) if name == E2E => {
-                [vec!["--exact"], every_release::at_commit(&all, number)].concat()
+        if done != Some(slurm) {
+            let container = start(suite, &files)?;
+            for program in &inside {
+                let command = in_container(&container, &program.name);
+                let tests = on_one_host(program, tests)?;
+                works.extend(tests.iter().map(|test| Work::test(&row, &command, test)));
             }
-            Selection::All | Selection::AtCommit(_) => skipped.clone(),
+            containers.0.push(container);
+        }
+        let command =
+            matrix.with("SUITE", suite.name()).with("VIPU_FILES", files.to_string_lossy()).in_pool();
+        let is_of_suite = |test: &&String| {
+            suite == SLURM_UPGRADE.1 || !test.contains(SLURM_UPGRADE.0) && !test.contains(DOCKER_PAGE)
         };
-        let harness = [&["--test-threads", &threads], selected.as_slice()].concat();
-        let harness = test_run::with_times(program, &harness);
-        let run = || second_try::count(|harness| inside(suite, files, name, harness), &harness);
-        results.add(&phase(format!("{name} in a container, {}", suite.name()), run)?);
+        let tests_on_clusters = matrix.tests(tests.filter())?;
+        let tests_on_clusters = tests_on_clusters.iter().filter(is_of_suite);
+        works.extend(tests_on_clusters.map(|test| Work::test(&row, &command, test)));
     }
-    Ok(results)
+    Ok((works, containers))
 }
 
-/// Runs the tests on clusters of containers.
-fn on_several_hosts(
-    suite: Suite,
-    files: &Path,
-    matrix: &TestProgram,
-    filter: Option<&str>,
-) -> Result<Results> {
-    // Two clusters run at a time, because the tests in one container run beside them.
-    let (upgrade, from, _) = SLURM_UPGRADE;
-    let skipped = if suite == from { &[][..] } else { &["--skip", upgrade, "--skip", DOCKER_PAGE] };
-    let harness = [&["--test-threads", "2"], skipped].concat().into_iter().chain(filter);
-    let harness: Vec<_> = harness.collect();
-    phase(format!("clusters of containers, {}", suite.name()), || {
-        second_try::count(|harness| driving(suite, files, matrix, harness), &harness)
+/// The suites whose images these tests need.
+pub fn images(suites: &[Suite]) -> Vec<Suite> {
+    let upgrades = suites.contains(&SLURM_UPGRADE.1) && !suites.contains(&SLURM_UPGRADE.2);
+    suites.iter().copied().chain(upgrades.then_some(SLURM_UPGRADE.2)).collect()
+}
+
+/// The tests of this program that run in a container.
+fn on_one_host(program: &TestProgram, tests: Selection<'_>) -> Result<Vec<String>> {
+    let mut all = program.tests(tests.filter())?;
+    if tests.filter().is_none() {
+        all.retain(|test| !ON_THIS_MACHINE_ONLY.iter().any(|file| test.starts_with(file)));
+    }
+    match tests {
+        Selection::AtCommit(number) if program.name == E2E => {
+            all.retain(|test| every_release::is_of(test, number))
+        }
+        _ => {}
+    }
+    Ok(all)
+}
+
+/// Starts a container that waits for tests. Returns its id.
+fn start(suite: Suite, files: &Path) -> Result<String> {
+    let options: Vec<_> = TESTS_NEED.into_iter().chain(["--detach"]).collect();
+    let output = container(suite, files, &options, &["sleep", "infinity"]).output()?;
+    ensure!(
+        output.status.success(),
+        "no container of {}: {}",
+        suite.image(),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// A program that starts daemons in this container.
+fn in_container(container: &str, program: &str) -> Program {
+    let (container, program) = (container.to_owned(), format!("{INSIDE}/bin/{program}"));
+    Arc::new(move |harness| {
+        let mut docker = image::docker(&["exec", &container, &program]);
+        docker.args(harness);
+        docker
     })
 }
 
@@ -201,25 +197,22 @@ fn slurm_of(suite: Suite) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Runs a program that starts daemons, in one container. `arguments` are the program's.
+/// What programs need that start daemons in a container. A backup slurmctld needs its own host name, and slurmctld's open
+/// files are read.
+const TESTS_NEED: [&str; 6] = [
+    "--cap-add=SYS_ADMIN",
+    "--cap-add=SYS_PTRACE",
+    "--env=RUST_LIB_BACKTRACE=0",
+    "--env=VIPU_PLUGIN_DIR=/opt/vipu/plugins",
+    "--env=VIPU_FAULTS_DIR=/opt/vipu/faults",
+    "--env=VIPU_FAULT_CASES=smoke",
+];
+
+/// Runs a program that starts daemons, in a container of its own.
 pub fn inside(suite: Suite, files: &Path, program: &str, arguments: &[&str]) -> Command {
-    // The tests need these capabilities: a backup slurmctld needs its own host name, and slurmctld's open
-    // files are read.
-    let mut options = vec!["--cap-add=SYS_ADMIN", "--cap-add=SYS_PTRACE", "--env=RUST_LIB_BACKTRACE=0"];
-    let times = format!("--env={}", test_programs::TELLS_TIMES);
-    let plugins = format!("--env=VIPU_PLUGIN_DIR={INSIDE}/plugins");
-    let faults = format!("--env=VIPU_FAULTS_DIR={INSIDE}/faults");
-    options.extend([times.as_str(), &plugins, &faults, "--env=VIPU_FAULT_CASES=smoke"]);
     let program = format!("{INSIDE}/bin/{program}");
     let command: Vec<_> = [program.as_str()].into_iter().chain(arguments.iter().copied()).collect();
-    container(suite, files, &options, &command)
-}
-
-/// Runs the tests on clusters of containers. `harness` is for the test harness.
-fn driving(suite: Suite, files: &Path, program: &TestProgram, harness: &[&str]) -> Command {
-    let mut tests = program.command();
-    tests.args(harness).env("SUITE", suite.name()).env("VIPU_FILES", files);
-    tests
+    container(suite, files, &TESTS_NEED, &command)
 }
 
 #[cfg(test)]

@@ -71,6 +71,11 @@ pub const BASE_IMAGE: [Needed; 1] =
 pub const LAYOUT_TESTS: [Needed; 1] =
     [("dpkg-dev", "dpkg-source", "it unpacks Slurm's source package, which tests measure")];
 
+/// Installs what the tests of this machine need.
+pub fn install_for_tests() -> Result<()> {
+    install_missing(&[&SLURM[..], &ACCOUNTING, &CONTAINERS, &SITE_TOOLS].concat())
+}
+
 pub fn install_missing(needed: &[Needed]) -> Result<()> {
     let is_there = |program: &str| match program {
         "" => programs::stock_plugins().is_ok(),

@@ -31,7 +31,7 @@ pub struct Results {
     pub failed: Vec<String>,
     /// The tests that failed, and passed when they were tried again.
     at_second_try: Vec<String>,
-    /// How many seconds tests took, where that is known.
+    /// How many seconds tests, or programs of tests, took.
     times: Vec<(String, f64)>,
 }
 
@@ -39,10 +39,6 @@ impl Results {
     pub fn read(&mut self, line: &str) {
         let ended = line.strip_prefix("test ").and_then(|line| line.rsplit_once(" ... "));
         let Some((name, outcome)) = ended.map(|(name, outcome)| (name.trim_end(), outcome)) else { return };
-        let (outcome, time) = outcome.split_once(" <").unwrap_or((outcome, ""));
-        if let Ok(seconds) = time.trim_end_matches("s>").parse() {
-            self.times.push((name.to_owned(), seconds));
-        }
         let counts = self.group(name);
         match outcome {
             "ok" => counts.passed += 1,
@@ -69,10 +65,18 @@ impl Results {
         }
     }
 
-    pub fn skip<'a>(&mut self, tests: impl IntoIterator<Item = &'a str>) {
+    /// These tests are skipped.
+    pub fn skipped(tests: impl IntoIterator<Item = String>) -> Self {
+        let mut results = Self::default();
         for test in tests {
-            self.group(test).skipped += 1;
+            results.group(&test).skipped += 1;
         }
+        results
+    }
+
+    /// Notes how many seconds this test, or program of tests, took.
+    pub fn took(&mut self, name: String, seconds: f64) {
+        self.times.push((name, seconds));
     }
 
     pub fn add(&mut self, more: &Self) {
@@ -120,8 +124,11 @@ impl fmt::Display for Counts {
 pub struct Table(Vec<(String, Results)>);
 
 impl Table {
-    pub fn add(&mut self, release: impl Into<String>, results: Results) {
-        self.0.push((release.into(), results));
+    pub fn add(&mut self, row: &str, results: &Results) {
+        match self.0.iter_mut().find(|(known, _)| known == row) {
+            Some((_, known)) => known.add(results),
+            None => self.0.push((row.to_owned(), results.clone())),
+        }
     }
 
     /// Prints the table if it has several results, where the time went, and the total as the last line.
@@ -137,11 +144,13 @@ impl Table {
         }
         println!("{}", phases::table());
         all.times.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-        for (name, seconds) in all.times.iter().take(LONGEST) {
+        for (name, seconds) in all.times.iter().take(LONGEST).filter(|(_, seconds)| *seconds >= 1.0) {
             println!("{seconds:.0} s: {name}");
         }
-        for name in &all.at_second_try {
-            println!("passed at its second try only: {name}");
+        for (row, results) in &self.0 {
+            for name in &results.at_second_try {
+                println!("passed at its second try only: {name}, {row}");
+            }
         }
         let total = all.total();
         println!("{total}");
@@ -196,7 +205,7 @@ mod tests {
     #[test]
     fn the_result_of_a_second_try_counts() {
         let mut results = read("test job_a ... FAILED\ntest user_b ... FAILED\ntest job_c ... ok");
-        results.replace_failed(&read("test job_a ... ok <1.5s>\ntest user_b ... FAILED"));
+        results.replace_failed(&read("test job_a ... ok\ntest user_b ... FAILED"));
         assert_eq!(results.total().to_string(), "2 passed, 1 failed, 0 skipped");
         assert_eq!((results.failed, results.at_second_try), (vec!["user_b".into()], vec!["job_a".into()]));
     }
@@ -204,8 +213,9 @@ mod tests {
     #[test]
     fn the_table_has_a_row_for_each_release_and_group() {
         let mut table = Table::default();
-        table.add("22.05.8", read("test job_a ... ok"));
-        table.add("26.05.5", read("test job_a ... FAILED\ntest user_b ... ok"));
+        table.add("22.05.8", &read("test job_a ... ok"));
+        table.add("26.05.5", &read("test job_a ... FAILED"));
+        table.add("26.05.5", &read("test user_b ... ok"));
         let text = table.to_string();
         assert!(text.contains(
             "| 22.05.8 | job | 1 | 0 | 0 |\n| 26.05.5 | job | 0 | 1 | 0 |\n| 26.05.5 | user | 1 | 0 | 0 |"

@@ -44,7 +44,11 @@ pub fn commit_number() -> Result<u64> {
 
 /// Builds the documentation of every item, to check its links.
 pub fn document() -> Result<()> {
-    let mut doc = cargo_command(&["doc", "--workspace", "--no-deps", "--document-private-items"]);
+    let cargo = cargo_command(&["doc", "--workspace", "--no-deps", "--document-private-items"]);
+    // Tests on daemons run beside it.
+    let mut doc = Command::new("nice");
+    doc.args(["-n", "19"]).arg(cargo.get_program()).args(cargo.get_args()).current_dir(workspace());
+    doc.envs(cargo.get_envs().filter_map(|(name, value)| Some((name, value?))));
     doc.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links");
     visibly(doc)
 }

@@ -14,18 +14,21 @@ const SOAK: &str = "soak";
 
 /// Runs the soak with these arguments, on the Slurm of this suite or on the installed one.
 pub fn run(suite: Option<Suite>, arguments: &[String]) -> Result<()> {
-    let Some(suite) = suite else {
+    if suite.is_some() {
+        compose::find_engine()?;
+    } else {
         needed_packages::install_missing(&needed_packages::SLURM)?;
         needed_packages::install_missing(&needed_packages::ACCOUNTING)?;
-        build::for_tests()?;
-        let mut soak = test_programs::end_to_end(SOAK)?.command_as_root();
+    }
+    let tests = build::for_tests()?;
+    let program = test_programs::end_to_end(&tests, SOAK)?;
+    let Some(suite) = suite else {
+        let mut soak = program.command_as_root();
         soak.args(arguments);
         return run::visibly(soak);
     };
-    compose::find_engine()?;
-    build::for_tests()?;
     let files = image::stage()?;
-    image::stage_file(&test_programs::end_to_end(SOAK)?.path, &files.join("bin").join(SOAK))?;
+    image::stage_file(&program.path, &files.join("bin").join(SOAK))?;
     image::build(suite, image::MIRROR)?;
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     run::visibly(matrix::inside(suite, &files, SOAK, &arguments))

@@ -9,7 +9,10 @@ use std::{
 use anyhow::{Context as _, Result, ensure};
 use testbed::programs;
 
-use crate::{build, image, results::Results, run, second_try, test_programs, test_run};
+use crate::pool::{self, Work};
+use crate::results::Table;
+use crate::test_programs::{self, TestProgram};
+use crate::{build, image, run};
 
 /// The last commit that counts no IPUs where Slurm counts (decision 65), so that an upgrade from it changes what jobs
 /// leave in Slurm's records. slurm-vipu has no released version yet; the last release takes this place once there is
@@ -20,22 +23,17 @@ pub const FROM: &str = "adf3962dbead55692fbf97f905527cafbf17a959";
 const VARIABLE: &str = "VIPU_EARLIER_DIR";
 
 /// Runs the tests whose name contains `filter`, with the plugins of the earlier commit, which are built once.
-pub fn run(from: &str, filter: Option<&str>) -> Result<Results> {
+pub fn run(tests: &[TestProgram], from: &str, filter: Option<&str>, table: &mut Table) -> Result<()> {
     ensure!(
         run::is_root(),
         "run this in a root shell: sudo may drop the variable that names the earlier plugins"
     );
     let earlier = earlier_plugins(from)?;
-    build::for_tests()?;
-    let program = test_programs::end_to_end("upgrade")?;
-    let tests = |harness: &[&str]| {
-        let mut tests = program.command_as_root();
-        tests.args(harness).env(VARIABLE, &earlier);
-        tests
-    };
-    let threads = test_run::threads();
-    let harness: Vec<_> = ["--test-threads", &threads].into_iter().chain(filter).collect();
-    second_try::count(tests, &harness)
+    let program = test_programs::end_to_end(tests, "upgrade")?.with(VARIABLE, earlier.to_string_lossy());
+    let row = format!("{}, upgrade", programs::slurm_version()?);
+    let (names, command) = (program.tests(filter)?, program.as_root_in_pool());
+    let works = names.iter().map(|test| Work::test(&row, &command, test)).collect();
+    pool::run(works, pool::waiting_processes(), table)
 }
 
 /// The folder with the plugins of this commit.

@@ -6,12 +6,13 @@ use std::os::unix::fs::PermissionsExt;
 use anyhow::Result;
 use testbed::programs;
 
-use crate::{build, run, test_programs};
+use crate::test_programs::{self, TestProgram};
+use crate::{build, run};
 
 const TEST: &str = "fault_valgrind_finds_no_error_of_ours";
 
 /// Builds the plugins with the names of their functions, and runs the test with a slurmctld under valgrind.
-pub fn run() -> Result<()> {
+pub fn run(tests: &[TestProgram]) -> Result<()> {
     let folder = run::workspace().canonicalize()?.join("target/valgrind");
     let plugins = folder.join("plugins");
     fs::create_dir_all(&plugins)?;
@@ -40,6 +41,6 @@ pub fn run() -> Result<()> {
     test.arg(format!("SLURMCTLD={}", program.display()));
     test.arg(format!("VIPU_PLUGIN_DIR={}", plugins.display()));
     test.arg(format!("VALGRIND_LOGS={}", logs.display()));
-    test.arg(test_programs::end_to_end("e2e")?.path).args([TEST, "--ignored"]);
+    test.arg(&test_programs::end_to_end(tests, "e2e")?.path).args([TEST, "--ignored"]);
     run::visibly(test)
 }

@@ -1,0 +1,53 @@
+//! The tests that take longest. They begin first, so that no run ends with one of them alone.
+
+/// Seconds on two busy cores. The table at the end of a run names the longest ones.
+const SECONDS: [(&str, u32); 27] = [
+    ("simulation", 60),
+    ("sched_layering_changes_nothing", 240),
+    ("mode_pool_withholds_the_partition_of_a_lost_node_over_restarts", 180),
+    ("matrix_docker_page_is_followed", 170),
+    ("pkg_slurm_upgrade_under_ipu_jobs", 150),
+    ("user_training_of_the_page_saves_and_goes_on", 90),
+    ("acct_usage_has_no_drift_after_a_kill_at_each_step_before_the_launch", 75),
+    ("job_backup_controller_takes_over_twice", 75),
+    ("acct_limits_of_a_qos_hold_with_slurms_reasons", 70),
+    ("sched_layering_changes_nothing_while_others_wait_for_ipus", 62),
+    ("what_a_test_leaves_wrong_is_reported", 62),
+    ("user_service_of_the_page_heals_grows_and_shrinks", 61),
+    ("cli_when_is_the_start_that_slurm_gives_the_job", 58),
+    ("acct_usage_is_the_same_for_a_backup_controller", 53),
+    ("acct_usage_is_the_same_after_each_way_to_start_again", 53),
+    ("job_backup_controller_takes_over_at_a_request", 49),
+    ("cli_steering_socket_follows_backup_controller", 49),
+    ("job_time_limit_does_not_count_while_the_partition_is_made", 48),
+    ("job_restart_slurmctld_asks_a_node_that_hung_until_it_had_time_to_begin_the_script", 43),
+    ("acct_hours_of_a_qos_run_out", 43),
+    ("mode_pool_keeps_the_partition_of_a_job_that_slurm_has_in_line", 42),
+    ("acct_slurmctld_starts_without_slurmdbd_and_counts_on", 41),
+    ("cli_status_document_names_the_trouble", 41),
+    ("job_after_job_completes_before_a_controller_by_other_hands", 41),
+    ("fault_panic_in_each_callback", 39),
+    ("acct_svipu_shows_limits_and_use", 38),
+    ("mode_pool_partition_is_drained", 36),
+];
+
+/// How long a test, or a program of tests, took; 0 if that was not long.
+pub fn seconds(test: &str) -> u32 {
+    let name = test.rsplit("::").next().unwrap_or(test);
+    SECONDS.iter().find(|(long, _)| *long == name).map_or(0, |(_, seconds)| *seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    #[test]
+    fn the_long_tests_exist() {
+        for (name, _) in super::SECONDS.iter().filter(|(name, _)| *name != "simulation") {
+            let mut git = Command::new("git");
+            git.args(["grep", "--quiet", &format!("fn {name}("), "--", "*.rs"])
+                .current_dir(crate::run::workspace());
+            assert!(git.status().unwrap().success(), "no test is called {name}");
+        }
+    }
+}
