@@ -247,7 +247,7 @@ fn run_task(task: Task) -> Result<ExitCode> {
                 matrix::images(suites).into_iter().try_for_each(|suite| image::build(suite, &mirror))?;
                 let tests = filter.map_or(Selection::All, Selection::Named);
                 let (works, _containers) = matrix::works(suites, tests, None, &built, &mut table)?;
-                pool::run(works, pool::waiting_processes(), &mut table)?;
+                phase("tests on daemons", || pool::run(works, pool::waiting_processes(), &mut table))?;
                 return Ok(table.finish());
             }
             needed_packages::install_for_tests()?;

@@ -29,7 +29,9 @@ pub struct Counts {
 pub struct Results {
     by_group: BTreeMap<&'static str, Counts>,
     pub failed: Vec<String>,
-    /// The tests that failed, and passed when they were tried again.
+    /// The error of the last test that failed.
+    error: Option<String>,
+    /// The tests that failed, and passed when they were tried again, each with its first error.
     at_second_try: Vec<String>,
     /// How many seconds tests, or programs of tests, took.
     times: Vec<(String, f64)>,
@@ -37,6 +39,9 @@ pub struct Results {
 
 impl Results {
     pub fn read(&mut self, line: &str) {
+        if let Some(error) = line.strip_prefix("Error: ") {
+            self.error = Some(error.to_owned());
+        }
         let ended = line.strip_prefix("test ").and_then(|line| line.rsplit_once(" ... "));
         let Some((name, outcome)) = ended.map(|(name, outcome)| (name.trim_end(), outcome)) else { return };
         let counts = self.group(name);
@@ -90,10 +95,11 @@ impl Results {
 
     /// Replaces the failures by the results of `again`, a second try of these tests alone.
     pub fn replace_failed(&mut self, again: &Self) {
+        let error = self.error.take().unwrap_or_else(|| "not known yet".to_owned());
         for name in mem::take(&mut self.failed) {
             self.group(&name).failed -= 1;
             if !again.failed.contains(&name) {
-                self.at_second_try.push(name);
+                self.at_second_try.push(format!("{name}: {error}"));
             }
         }
         self.add(again);
@@ -148,8 +154,8 @@ impl Table {
             println!("{seconds:.0} s: {name}");
         }
         for (row, results) in &self.0 {
-            for name in &results.at_second_try {
-                println!("passed at its second try only: {name}, {row}");
+            for test in &results.at_second_try {
+                println!("passed at its second try only: {row} {test}");
             }
         }
         let total = all.total();
@@ -204,10 +210,14 @@ mod tests {
 
     #[test]
     fn the_result_of_a_second_try_counts() {
-        let mut results = read("test job_a ... FAILED\ntest user_b ... FAILED\ntest job_c ... ok");
-        results.replace_failed(&read("test job_a ... ok\ntest user_b ... FAILED"));
-        assert_eq!(results.total().to_string(), "2 passed, 1 failed, 0 skipped");
-        assert_eq!((results.failed, results.at_second_try), (vec!["user_b".into()], vec!["job_a".into()]));
+        let mut results = read("test job_a ... FAILED\nError: gave up after 60 s");
+        results.replace_failed(&read("test job_a ... ok"));
+        assert_eq!(results.total().to_string(), "1 passed, 0 failed, 0 skipped");
+        assert_eq!(results.at_second_try, ["job_a: gave up after 60 s"]);
+        let mut results = read("test user_b ... FAILED");
+        results.replace_failed(&read("test user_b ... FAILED"));
+        assert_eq!(results.total().to_string(), "0 passed, 1 failed, 0 skipped");
+        assert_eq!((results.failed, results.at_second_try), (vec!["user_b".into()], vec![]));
     }
 
     #[test]
