@@ -102,7 +102,8 @@ fn job_restart_slurmctld_stopped_before_its_launch_arrived() -> Result<()> {
 /// Each component with IPUs has a launch on record. Their script is launched once more, not once for each.
 #[test]
 fn job_restart_slurmctld_stopped_before_the_launch_of_a_het_job_arrived() -> Result<()> {
-    cut_off().nodes(2).run(|cluster| {
+    // Backfill alone starts heterogeneous jobs.
+    cut_off().nodes(2).slurm_conf("SchedulerParameters=bf_interval=1").run(|cluster| {
         let components = [JobId(1), JobId(2)];
         let held = Effect::HeldReply { rpc: Some(Rpc(Call::CreatePartition)) };
         cluster.mock().inject(Fault::new(held).on(&partition(components[1])))?;
