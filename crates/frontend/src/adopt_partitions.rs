@@ -84,7 +84,7 @@ pub fn take_over(
         }
     }
     ask_for_scripts(frontend, &launches, &ended, saved);
-    left.iter().for_each(|(claim, _)| say_why_it_stays(claim));
+    left.iter().for_each(|(claim, _)| say_why_it_stays(frontend, claim));
     frontend.outside().ask_host(HostTask::TakeOver(LostRuns { ids, left, ended }));
     // The host thread has the questions before it looks after the partitions.
     for claim in orphans {
@@ -137,11 +137,15 @@ fn keep_without_nodes(frontend: &Frontend, claim: Claim) {
     frontend.tell(Event::Adopt(claim, AdoptedAs::Kept(until)));
 }
 
-fn say_why_it_stays(claim: &Claim) {
-    let Claim { partition, run, nodes, .. } = claim;
+fn say_why_it_stays(frontend: &Frontend, claim: &Claim) {
+    let Claim { partition, run, nodes, task, .. } = claim;
+    let what = match task {
+        None if !frontend.jobs_before.has(run.job) => "has lost this job, which has to be submitted again",
+        _ => "does not know of this run",
+    };
     info!(
-        "partition {partition}: {run} began on it, and Slurm's saved state does not know of it; it stays until node {} has told \
-         whether processes of the job are left",
+        "partition {partition}: {run} began on it, and Slurm's saved state {what}; it stays until node {} has told whether processes of \
+         the job are left",
         nodes.join(",")
     );
 }

@@ -54,6 +54,11 @@ impl JobsBefore {
         lock(&self.0).insert(job.id(), before);
     }
 
+    /// Whether Slurm knew this job.
+    pub(crate) fn has(&self, job: u32) -> bool {
+        lock(&self.0).contains_key(&job)
+    }
+
     /// A job that waits.
     pub(crate) fn waiting(&self, job: u32) -> Option<WaitingJob> {
         lock(&self.0).get(&job).and_then(|before| before.waiting.clone())

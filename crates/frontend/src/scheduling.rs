@@ -119,12 +119,14 @@ fn obstacle(frontend: &Frontend, job: impl Job, wanted: &Resolved, question: Que
         return Some("vipu: slurmctld still reads the journal of partitions".into());
     }
     if let Some(nodes) = lock(&frontend.left_runs).get(&job.id()) {
-        return Some(format!(
-            "vipu: node {} has not told yet whether it still runs this job",
-            nodes.join(",")
-        ));
+        return Some(not_told(&nodes.join(",")));
     }
     over_share(frontend, job, wanted).map(|why| why.to_string())
+}
+
+/// The reason of a job of which an earlier run may be left on this node.
+pub(crate) fn not_told(node: &str) -> String {
+    format!("vipu: node {node} has not told yet whether it still runs this job")
 }
 
 /// Whether a job may start now, if necessary by preempting others.

@@ -41,10 +41,7 @@ pub fn run(full: bool) -> Result<ExitCode> {
                 needed_packages::install_missing(&needed_packages::LAYOUT_TESTS)?;
                 needed_packages::install_missing(&needed_packages::DIST)
             })?;
-            phase("images", || {
-                let mut suites = Suite::value_variants().iter();
-                suites.try_for_each(|suite| image::build(*suite, image::MIRROR))
-            })
+            phase("images", || matrix::make_images(Suite::value_variants(), image::MIRROR))
         },
         || {
             phase("formatting, layers of crates", || {
@@ -81,42 +78,26 @@ pub fn run(full: bool) -> Result<ExitCode> {
 fn run_tests(tests: &[TestProgram], full: bool, table: &mut Table) -> Result<()> {
     let here = programs::slurm_version()?;
     let row = here.to_string();
+    let seeds = if full { MANY_SEEDS } else { test_run::SEEDS };
     let (trial, without_daemons) = beside(
-        || {
-            if full {
-                Ok(None)
-            } else {
-                phase("packages", || dist::prepare_trial_of_tested_objects(tests).map(Some))
-            }
+        // `--full` tries the packages that sites get.
+        || match full {
+            true => Ok(Vec::new()),
+            false => phase("packages", || dist::trial_of_tested_objects(tests)),
         },
-        || {
-            phase("tests without daemons", || {
-                test_run::without_daemons(
-                    tests,
-                    None,
-                    &row,
-                    if full { MANY_SEEDS } else { test_run::SEEDS },
-                    table,
-                )
-            })
-        },
+        || phase("tests without daemons", || test_run::without_daemons(tests, None, &row, seeds, table)),
     );
     without_daemons?;
-    let trial = trial?;
     let skipped = MEASUREMENTS.map(|word| (word, "measurements run with `ci --full`"));
     let skipped = if full { &[] } else { &skipped[..] };
-    let mut works = test_run::on_daemons(tests, None, skipped, &row, table)?;
     let inside = if full { Selection::All } else { Selection::AtCommit(run::commit_number()?) };
-    let (in_containers, containers) =
-        matrix::works(Suite::value_variants(), inside, Some(here), tests, table)?;
-    works.extend(in_containers);
-    let (of_packages, earlier) = trial.map_or((Vec::new(), None), |it| (it.works, Some(it.earlier)));
-    works.extend(of_packages);
+    let mut works = test_run::on_daemons(tests, None, skipped, &row, table)?;
+    works.extend(matrix::works(Suite::value_variants(), inside, Some(here), tests, table)?);
+    works.extend(trial?);
     let (documented, done) = beside(
         || phase("rustdoc", run::document),
         || phase("tests on daemons", || pool::run(works, pool::waiting_processes(), table)),
     );
-    drop((containers, earlier));
     done?;
     documented
 }

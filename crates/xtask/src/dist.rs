@@ -32,11 +32,11 @@ use testbed::{compose, say};
 use self::contents::PACKAGES;
 pub use self::images::Names;
 use self::staging::{Family, Parts};
-pub use self::trial::Trial;
 use crate::image::{self, Suite};
+use crate::pool::{self, Work};
 use crate::results::Table;
 use crate::test_programs::TestProgram;
-use crate::{needed_packages, run};
+use crate::{matrix, needed_packages, run};
 
 /// What every package says of itself.
 pub struct Release {
@@ -82,8 +82,8 @@ pub fn run(out: &Path) -> Result<PathBuf> {
 pub fn try_shipped(out: &Path, tests: &[TestProgram], table: &mut Table) -> Result<()> {
     compose::find_engine()?;
     let built = run(out)?;
-    Suite::value_variants().iter().try_for_each(|suite| image::build(*suite, image::MIRROR))?;
-    trial::prepare(&built, out, Suite::value_variants(), tests)?.run(table)
+    matrix::make_images(Suite::value_variants(), image::MIRROR)?;
+    pool::run(trial::works(&built, out, Suite::value_variants(), tests)?, pool::waiting_processes(), table)
 }
 
 /// Builds the objects, and makes images of the project's parts.
@@ -100,16 +100,16 @@ fn shipped_objects() -> Result<PathBuf> {
     Ok(built)
 }
 
-/// Makes packages of the objects that the tests have built, and what their trial on the suite of this machine needs. They
-/// may need its glibc.
-pub fn prepare_trial_of_tested_objects(tests: &[TestProgram]) -> Result<Trial> {
+/// Makes packages of the objects that the tests have built. Returns their trial on the suite of this machine, whose glibc
+/// they may need.
+pub fn trial_of_tested_objects(tests: &[TestProgram]) -> Result<Vec<Work>> {
     needed_packages::install_missing(&needed_packages::DIST)?;
     let (built, suite) = (build::tested_objects()?, Suite::of_this_machine()?);
     let out = run::workspace().join("target/tried-packages");
     earlier_packages(&out)?.iter().try_for_each(fs::remove_file)?;
     package(&built, VERSION, FAST, &out)?;
     image::build(suite, image::MIRROR)?;
-    trial::prepare(&built, &out, &[suite], tests)
+    trial::works(&built, &out, &[suite], tests)
 }
 
 /// The files in a folder of packages, which new ones replace. A folder with anything else stays as it is.

@@ -244,9 +244,9 @@ fn run_task(task: Task) -> Result<ExitCode> {
                 compose::find_compose()?;
                 let built = build::for_tests()?;
                 let suites = if suite.is_empty() { image::Suite::value_variants() } else { &suite };
-                matrix::images(suites).into_iter().try_for_each(|suite| image::build(suite, &mirror))?;
+                matrix::make_images(suites, &mirror)?;
                 let tests = filter.map_or(Selection::All, Selection::Named);
-                let (works, _containers) = matrix::works(suites, tests, None, &built, &mut table)?;
+                let works = matrix::works(suites, tests, None, &built, &mut table)?;
                 phase("tests on daemons", || pool::run(works, pool::waiting_processes(), &mut table))?;
                 return Ok(table.finish());
             }
@@ -293,7 +293,8 @@ fn run_task(task: Task) -> Result<ExitCode> {
         Task::Dist { out, trial, quick_trial } => {
             let mut table = Table::default();
             if quick_trial {
-                dist::prepare_trial_of_tested_objects(&build::for_tests()?)?.run(&mut table)?;
+                let trial = dist::trial_of_tested_objects(&build::for_tests()?)?;
+                pool::run(trial, pool::waiting_processes(), &mut table)?;
             } else if trial {
                 dist::try_shipped(&out, &build::for_tests()?, &mut table)?;
             } else {

@@ -79,15 +79,12 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// The containers in which tests run, while this lives.
-#[derive(Default)]
-pub struct Containers(Vec<String>);
+/// A container that waits for tests, with its id. It goes with the last test.
+struct Container(String);
 
-impl Drop for Containers {
+impl Drop for Container {
     fn drop(&mut self) {
-        for id in &self.0 {
-            let _ = image::docker(&["rm", "--force", "--volumes", id]).output();
-        }
+        let _ = image::docker(&["rm", "--force", "--volumes", &self.0]).output();
     }
 }
 
@@ -99,14 +96,14 @@ pub fn works(
     done: Option<Version>,
     built: &[TestProgram],
     table: &mut Table,
-) -> Result<(Vec<Work>, Containers)> {
+) -> Result<Vec<Work>> {
     let [e2e, faults, matrix] = [E2E, "faults", "matrix"].map(|name| test_programs::end_to_end(built, name));
     let (inside, matrix) = ([e2e?, faults?], matrix?);
     let files = image::stage()?;
     for program in &inside {
         image::stage_file(&program.path, &files.join("bin").join(&program.name))?;
     }
-    let (mut works, mut containers) = (Vec::new(), Containers::default());
+    let mut works = Vec::new();
     for &suite in suites {
         let slurm = programs::version_shown(&slurm_of(suite)?)?;
         let row = format!("{slurm} in containers");
@@ -119,13 +116,12 @@ pub fn works(
             continue;
         }
         if done != Some(slurm) {
-            let container = start(suite, &files)?;
+            let container = Arc::new(start(suite, &files)?);
             for program in &inside {
                 let command = in_container(&container, &program.name);
                 let tests = on_one_host(program, tests)?;
                 works.extend(tests.iter().map(|test| Work::test(&row, &command, test)));
             }
-            containers.0.push(container);
         }
         let command =
             matrix.with("SUITE", suite.name()).with("VIPU_FILES", files.to_string_lossy()).in_pool();
@@ -136,13 +132,14 @@ pub fn works(
         let tests_on_clusters = tests_on_clusters.iter().filter(is_of_suite);
         works.extend(tests_on_clusters.map(|test| Work::test(&row, &command, test)));
     }
-    Ok((works, containers))
+    Ok(works)
 }
 
-/// The suites whose images these tests need.
-pub fn images(suites: &[Suite]) -> Vec<Suite> {
+/// Makes the images that the tests on these suites need.
+pub fn make_images(suites: &[Suite], mirror: &str) -> Result<()> {
     let upgrades = suites.contains(&SLURM_UPGRADE.1) && !suites.contains(&SLURM_UPGRADE.2);
-    suites.iter().copied().chain(upgrades.then_some(SLURM_UPGRADE.2)).collect()
+    let all = suites.iter().copied().chain(upgrades.then_some(SLURM_UPGRADE.2));
+    all.into_iter().try_for_each(|suite| image::build(suite, mirror))
 }
 
 /// The tests of this program that run in a container.
@@ -151,33 +148,31 @@ fn on_one_host(program: &TestProgram, tests: Selection<'_>) -> Result<Vec<String
     if tests.filter().is_none() {
         all.retain(|test| !ON_THIS_MACHINE_ONLY.iter().any(|file| test.starts_with(file)));
     }
-    match tests {
-        Selection::AtCommit(number) if program.name == E2E => {
-            all.retain(|test| every_release::is_of(test, number))
-        }
-        _ => {}
+    if let Selection::AtCommit(number) = tests
+        && program.name == E2E
+    {
+        all.retain(|test| every_release::is_of(test, number));
     }
     Ok(all)
 }
 
-/// Starts a container that waits for tests. Returns its id.
-fn start(suite: Suite, files: &Path) -> Result<String> {
+fn start(suite: Suite, files: &Path) -> Result<Container> {
     let options: Vec<_> = TESTS_NEED.into_iter().chain(["--detach"]).collect();
-    let output = container(suite, files, &options, &["sleep", "infinity"]).output()?;
+    let output = container(suite, files, &options, &["sleep", "6h"]).output()?;
     ensure!(
         output.status.success(),
         "no container of {}: {}",
         suite.image(),
         String::from_utf8_lossy(&output.stderr)
     );
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    Ok(Container(String::from_utf8_lossy(&output.stdout).trim().to_owned()))
 }
 
 /// A program that starts daemons in this container.
-fn in_container(container: &str, program: &str) -> Program {
-    let (container, program) = (container.to_owned(), format!("{INSIDE}/bin/{program}"));
+fn in_container(container: &Arc<Container>, program: &str) -> Program {
+    let (container, program) = (Arc::clone(container), format!("{INSIDE}/bin/{program}"));
     Arc::new(move |harness| {
-        let mut docker = image::docker(&["exec", &container, &program]);
+        let mut docker = image::docker(&["exec", &container.0, &program]);
         docker.args(harness);
         docker
     })

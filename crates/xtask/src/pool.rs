@@ -49,8 +49,8 @@ impl Work {
         Self { row, name, is_single: false, program, selection }
     }
 
-    /// Runs it. Shows its output if a test fails.
-    fn run(&self) -> Result<Results> {
+    /// Runs it. Shows its output if a test fails. `number` is its place in the run.
+    fn run(&self, number: &str) -> Result<Results> {
         let began = Instant::now();
         let words: Vec<_> = self.selection.iter().map(String::as_str).collect();
         let output = without_traces(&mut (self.program)(&words)).stdin(Stdio::null()).output();
@@ -66,11 +66,15 @@ impl Work {
         if results.total() == Counts::default() {
             return Ok(results);
         }
-        if results.failed.is_empty() && output.status.success() {
-            say(format!("{} {}: {} in {seconds:.1} s", self.row, self.name, results.total()));
-        } else {
+        let counts = results.total();
+        let what = match counts {
+            Counts { passed: 1, failed: 0, skipped: 0 } => "passed".to_owned(),
+            _ => counts.to_string(),
+        };
+        say(format!("{number} {} {}: {what} in {seconds:.1} s", self.row, self.name));
+        if counts.failed > 0 || !output.status.success() {
             let text = text.replace(" ... FAILED", " ... not passed");
-            say(format!("{} {}:\n{text}{}", self.row, self.name, String::from_utf8_lossy(&output.stderr)));
+            println!("{text}{}", String::from_utf8_lossy(&output.stderr));
         }
         Ok(results)
     }
@@ -79,11 +83,11 @@ impl Work {
 /// Does this work, the longest first, with this number of processes at a time.
 pub fn run(mut works: Vec<Work>, processes: usize, table: &mut Table) -> Result<()> {
     works.sort_by_key(|work| Reverse(long_tests::seconds(&work.name)));
-    let next = Mutex::new(works.iter());
+    let next = Mutex::new(works.iter().zip(1..));
     let done = Mutex::new(Vec::new());
     let process = || -> Result<()> {
-        while let Some(work) = { next.lock().unwrap_or_else(PoisonError::into_inner).next() } {
-            let results = work.run()?;
+        while let Some((work, number)) = { next.lock().unwrap_or_else(PoisonError::into_inner).next() } {
+            let results = work.run(&format!("[{number}/{}]", works.len()))?;
             done.lock().unwrap_or_else(PoisonError::into_inner).push((work, results));
         }
         Ok(())
@@ -107,8 +111,7 @@ fn try_again(done: &mut [(&Work, Results)]) -> Result<()> {
     let failed: Vec<_> = failed.collect();
     if failed.len() <= ACCIDENTS {
         for (work, results) in failed {
-            say(format!("a second try of {}, {}", work.name, work.row));
-            results.replace_failed(&work.run()?);
+            results.replace_failed(&work.run("a second try:")?);
         }
     }
     Ok(())

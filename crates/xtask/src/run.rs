@@ -19,7 +19,14 @@ pub fn workspace() -> PathBuf {
 
 /// A command of the cargo that runs this task, in the workspace.
 pub fn cargo_command(args: &[&str]) -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+    of_cargo(Command::new(cargo_program()), args)
+}
+
+fn cargo_program() -> OsString {
+    env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"))
+}
+
+fn of_cargo(mut command: Command, args: &[&str]) -> Command {
     command.args(args).current_dir(workspace());
     // cargo set these variables for this program's package. Build scripts that look at them would run again
     // each time.
@@ -42,13 +49,11 @@ pub fn commit_number() -> Result<u64> {
     Ok(if output.status.success() { number.trim().parse()? } else { 0 })
 }
 
-/// Builds the documentation of every item, to check its links.
+/// Builds the documentation of every item, to check its links. Tests on daemons run beside it.
 pub fn document() -> Result<()> {
-    let cargo = cargo_command(&["doc", "--workspace", "--no-deps", "--document-private-items"]);
-    // Tests on daemons run beside it.
-    let mut doc = Command::new("nice");
-    doc.args(["-n", "19"]).arg(cargo.get_program()).args(cargo.get_args()).current_dir(workspace());
-    doc.envs(cargo.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut nice = Command::new("nice");
+    nice.args(["-n", "19"]).arg(cargo_program());
+    let mut doc = of_cargo(nice, &["doc", "--workspace", "--no-deps", "--document-private-items"]);
     doc.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links");
     visibly(doc)
 }

@@ -85,19 +85,18 @@ impl TestProgram {
 
     /// The program for the pool.
     pub fn in_pool(&self) -> Program {
-        let program = self.clone();
-        Arc::new(move |harness| {
-            let mut command = program.command();
-            command.args(harness);
-            command
-        })
+        self.made_by(Self::command)
     }
 
     /// The program for the pool, as root.
-    pub fn as_root_in_pool(&self) -> Program {
+    pub fn in_pool_as_root(&self) -> Program {
+        self.made_by(Self::command_as_root)
+    }
+
+    fn made_by(&self, command: fn(&Self) -> Command) -> Program {
         let program = self.clone();
         Arc::new(move |harness| {
-            let mut command = program.command_as_root();
+            let mut command = command(&program);
             command.args(harness);
             command
         })

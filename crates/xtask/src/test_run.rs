@@ -32,23 +32,20 @@ pub fn without_daemons(
     seeds: u64,
     table: &mut Table,
 ) -> Result<()> {
-    let programs: Vec<_> = programs.iter().filter(|program| !program.is_end_to_end()).collect();
-    let mut left_out = Vec::new();
-    if !layout::may_test() {
-        left_out.push((layout::TESTS, "no dpkg-source here (`cargo xtask ci` installs it)"));
+    let left_out = (!layout::may_test()).then_some(layout::TESTS);
+    if let Some(word) = left_out {
+        say(format!(
+            "tests with {word} in their name are skipped: no dpkg-source here (`cargo xtask ci` installs it)"
+        ));
     }
-    for (word, why) in &left_out {
-        say(format!("tests with {word} in their name are skipped: {why}"));
-    }
+    let seeds = format!("{} {seeds}", seeds * run::commit_number()?);
     let mut works = Vec::new();
-    for program in programs {
-        let skipped = |test: &String| left_out.iter().any(|(word, _)| test.contains(word));
-        if !left_out.is_empty() {
-            table.add(row, &Results::skipped(program.tests(filter)?.into_iter().filter(skipped)));
-        }
-        let harness: Vec<_> = left_out.iter().flat_map(|(word, _)| ["--skip", *word]).chain(filter).collect();
-        let program = program.with("SIMULATION_SEEDS", format!("{} {seeds}", seeds * run::commit_number()?));
-        works.push(Work::tests(row, &program.in_pool(), &program.name, &harness));
+    for program in programs.iter().filter(|program| !program.is_end_to_end()) {
+        let is_left_out = |test: &String| left_out.is_some_and(|word| test.contains(word));
+        table.add(row, &Results::skipped(program.tests(filter)?.into_iter().filter(is_left_out)));
+        let harness: Vec<_> = left_out.into_iter().flat_map(|word| ["--skip", word]).chain(filter).collect();
+        let command = program.with("SIMULATION_SEEDS", &*seeds).in_pool();
+        works.push(Work::tests(row, &command, &program.name, &harness));
     }
     let examples: Program = Arc::new(|harness| {
         let mut examples = run::cargo_command(&["test", "--doc", "--workspace", "--no-fail-fast"]);
@@ -87,7 +84,7 @@ pub fn on_daemons(
         let is_left_out = |test: &String| left_out.iter().any(|(word, _)| test.contains(word));
         let (skipped, tests): (Vec<_>, Vec<_>) = program.tests(filter)?.into_iter().partition(is_left_out);
         table.add(row, &Results::skipped(skipped));
-        let command = program.as_root_in_pool();
+        let command = program.in_pool_as_root();
         works.extend(tests.iter().map(|test| Work::test(row, &command, test)));
     }
     Ok(works)

@@ -31,7 +31,7 @@ pub fn run(tests: &[TestProgram], from: &str, filter: Option<&str>, table: &mut 
     let earlier = earlier_plugins(from)?;
     let program = test_programs::end_to_end(tests, "upgrade")?.with(VARIABLE, earlier.to_string_lossy());
     let row = format!("{}, upgrade", programs::slurm_version()?);
-    let (names, command) = (program.tests(filter)?, program.as_root_in_pool());
+    let (names, command) = (program.tests(filter)?, program.in_pool_as_root());
     let works = names.iter().map(|test| Work::test(&row, &command, test)).collect();
     pool::run(works, pool::waiting_processes(), table)
 }

@@ -134,7 +134,7 @@ scenarios! {
 
     /// An earlier slurmctld may have sent a remove call that nobody answered.
     a_partition_under_removal_is_not_used_again "
-        each STAGE: removing, given-up
+        each STAGE: removing, unanswered
         record 1 /old STAGE
         put 1
         create 1 -> put off 1: …"

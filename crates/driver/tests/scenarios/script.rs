@@ -101,13 +101,13 @@ fn record(text: &str) -> LiveRecord {
     let stage = match stage {
         "creating" => Stage::Creating,
         "created" => Stage::Created,
-        "removing" | "given-up" => Stage::Removing,
+        "removing" | "unanswered" => Stage::Removing,
         "launched" => Stage::Creating,
         "withheld" => Stage::Withheld(Seconds(600)),
         other => panic!("no stage '{other}'"),
     };
     let launched = words[2].starts_with("launched").then_some(Seconds(0));
-    let unanswered = words[2].starts_with("given-up").into();
+    let unanswered = words[2].starts_with("unanswered").into();
     let ipuof_dir = Some(words[1].into());
     LiveRecord { claim, ipuof_dir, stays, stage, kept_until: None, launched, unanswered }
 }

@@ -110,7 +110,7 @@ scenarios! {
 
     /// A partition that a create made after a crash of its slurmctld is this cluster's too.
     a_late_partition_of_an_earlier_slurmctld_is_removed "
-        each STAGE: creating, given-up
+        each STAGE: creating, unanswered
         record 1 /old STAGE
         remove 1 -> gone 1
         pass 100

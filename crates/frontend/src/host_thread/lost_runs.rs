@@ -100,7 +100,8 @@ fn end_again(
     if starting(slurm, run).is_some() {
         match by {
             EndedBy::Script(status) => {
-                warn!("{lost}; it ends again, with wait status {status:#x}");
+                let (exit_code, signal) = (status >> 8, status & 0x7f);
+                warn!("{lost}; it ends again, with exit code {exit_code}:{signal}");
                 slurm.end_with(run.job, Some(status));
             }
             EndedBy::Cancel => {

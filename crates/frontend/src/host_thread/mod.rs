@@ -36,6 +36,7 @@ use self::watch_list::{WatchList, after};
 use crate::frontend::Frontend;
 use crate::guard::guard;
 use crate::outside::{HostTask, LostRuns};
+use crate::scheduling::not_told;
 use crate::slurm::{Job, JobMut, Locked, Slurm};
 use crate::status::seen_jobs::JobsToSee;
 use crate::{accounting, callbacks, keep_and_requeue, show_partition};
@@ -72,8 +73,8 @@ pub struct HostThread {
     jobs_to_see: JobsToSee,
     /// Whether to look at the reservations of licences.
     looks_at_reservations: bool,
-    /// Tasks that came after slurmctld began to end. They are carried out if it goes on.
-    after_ending: Vec<HostTask>,
+    /// Tasks that have come. They stay here once slurmctld has begun to end, and are carried out if it goes on.
+    tasks: Vec<HostTask>,
     /// Work that is due now.
     due: Due,
 }
@@ -85,7 +86,7 @@ impl HostThread {
         if frontend.outside().is_ending() {
             return ENDING_POLL;
         }
-        if !self.jobs_to_see.is_empty() || !self.after_ending.is_empty() || !self.due.is_empty() {
+        if !self.jobs_to_see.is_empty() || !self.tasks.is_empty() || !self.due.is_empty() {
             return Duration::ZERO;
         }
         let now = frontend.now();
@@ -107,16 +108,16 @@ impl HostThread {
 
     /// Carries out these tasks, and looks at everything that is due.
     pub fn work(&mut self, frontend: &Frontend, slurm: &mut impl Slurm, tasks: Vec<HostTask>) {
-        self.after_ending.extend(tasks);
+        self.tasks.extend(tasks);
         if frontend.outside().is_ending() {
             // A launch would be lost, and the next slurmctld takes over what is left. Slurm saves its records once more,
             // without what was entered for a moment.
             let settles = |task: &mut HostTask| matches!(task, HostTask::SettleAccounting);
-            self.due.settles |= self.after_ending.extract_if(.., settles).count() > 0;
+            self.due.settles |= self.tasks.extract_if(.., settles).count() > 0;
             self.do_due(frontend, slurm);
             return;
         }
-        for task in std::mem::take(&mut self.after_ending) {
+        for task in std::mem::take(&mut self.tasks) {
             self.sort(frontend, slurm, task);
         }
         self.do_due(frontend, slurm);
@@ -197,7 +198,10 @@ impl HostThread {
         let (now, due) = (frontend.now(), &mut self.due);
         match task {
             HostTask::Act(HostAction::AwaitNodes(claim)) => self.ended_jobs.await_nodes(frontend, claim),
-            HostTask::Act(HostAction::OpenLaunch(claim)) if self.node_questions.holds_launch(&claim) => {}
+            HostTask::Act(HostAction::OpenLaunch(claim)) => match self.node_questions.hold_launch(&claim) {
+                Some(node) => due.lines.push((claim.run, not_told(node), false)),
+                None => due.actions.push(HostAction::OpenLaunch(claim)),
+            },
             HostTask::AskForScript(script) => self.node_questions.ask_for_script(frontend, script),
             HostTask::TakeOver(lost) => due.lost = Some(lost),
             HostTask::NodesTold(jobs) => {

@@ -82,20 +82,18 @@ struct AskedProcesses {
 
 impl NodeQuestions {
     pub(super) fn ask_for_script(&mut self, frontend: &Frontend, script: Script) {
-        let now = frontend.outside().unix_time();
-        let named_from = match script.launched {
-            Some(at) => Seconds(at.0.saturating_add(frontend.batch_start_timeout())),
-            None => Seconds(now.0.saturating_add(UNRECORDED)),
-        };
         let Script { claim, job, host, launched } = script;
         let component = Component { claim, launched, is_ready: false };
-        match self.scripts.iter_mut().find(|asked| asked.job == job) {
-            Some(asked) => {
-                asked.named_from = asked.named_from.max(named_from);
-                asked.components.push(component);
-            }
-            None => self.scripts.push(AskedScript { job, host, named_from, components: vec![component] }),
-        }
+        let known = self.scripts.extract_if(.., |asked| asked.job == job).next();
+        let mut components = known.map_or_else(Vec::new, |asked| asked.components);
+        components.push(component);
+        // Slurm launches the script with the last component.
+        let launches: Option<Vec<_>> = components.iter().map(|component| component.launched).collect();
+        let named_from = match launches.and_then(|launches| launches.into_iter().max()) {
+            Some(at) => Seconds(at.0.saturating_add(frontend.batch_start_timeout())),
+            None => Seconds(frontend.outside().unix_time().0.saturating_add(UNRECORDED)),
+        };
+        self.scripts.push(AskedScript { job, host, named_from, components });
     }
 
     pub(super) fn ask_for_processes(&mut self, frontend: &Frontend, run: LeftRun) {
@@ -110,11 +108,14 @@ impl NodeQuestions {
         self.processes.iter().any(|asked| asked.run.claim.partition == *partition)
     }
 
-    /// Keeps the launch of a run until it is known whether its script was launched. False if that is known.
-    pub(super) fn holds_launch(&mut self, claim: &Claim) -> bool {
-        let mut components = self.scripts.iter_mut().flat_map(|asked| &mut asked.components);
-        let component = components.find(|component| component.claim.run == claim.run);
-        component.map(|component| component.is_ready = true).is_some()
+    /// Keeps the launch of a run until it is known whether its script was launched, and returns the node that is asked.
+    /// `None` if that is known.
+    pub(super) fn hold_launch(&mut self, claim: &Claim) -> Option<&str> {
+        let is_meant = |component: &&mut Component| component.claim.run == claim.run;
+        self.scripts.iter_mut().find_map(|asked| {
+            asked.components.iter_mut().find(is_meant)?.is_ready = true;
+            Some(asked.host.as_str())
+        })
     }
 
     /// The time of the next look.
@@ -148,9 +149,8 @@ impl NodeQuestions {
         let nodes: BTreeSet<&String> =
             hosts.chain(self.processes.iter().flat_map(|asked| &asked.nodes)).collect();
         self.counts_from.retain(|node, _| nodes.contains(node));
-        let is_asked = |node: &&&String| self.asked.contains_key(**node);
-        let nodes: Vec<String> =
-            nodes.iter().filter(|node| !is_asked(node)).map(|node| (*node).clone()).collect();
+        let nodes = nodes.into_iter().filter(|node| !self.asked.contains_key(*node));
+        let nodes: Vec<String> = nodes.cloned().collect();
         let down = slurm.ask_nodes(&nodes);
         self.next = after(now, BETWEEN_QUESTIONS);
         let at = frontend.outside().unix_time();
@@ -214,9 +214,9 @@ impl NodeQuestions {
         for asked in answered {
             let is_there = jobs.get(&asked.host).is_some_and(|jobs| jobs.contains(&asked.job));
             if is_there {
-                asked.note_launched_before(frontend, asked_at);
+                asked.count_as_launched(frontend, asked_at);
             } else {
-                asked.launch_again(frontend, slurm);
+                asked.make_up_for_launch(frontend, slurm);
             }
             launches.extend(asked.components.into_iter().filter_map(Component::launch));
         }
@@ -283,7 +283,7 @@ impl NodeQuestions {
 
 impl AskedScript {
     /// The node runs the script: no component is launched again.
-    fn note_launched_before(&self, frontend: &Frontend, asked_at: Seconds) {
+    fn count_as_launched(&self, frontend: &Frontend, asked_at: Seconds) {
         for Component { claim, launched, .. } in &self.components {
             if !is_running(frontend, claim) {
                 frontend.note_launched_before(claim, launched.unwrap_or(asked_at));
@@ -292,7 +292,7 @@ impl AskedScript {
     }
 
     /// The script never reached its node. Slurm launches it with the last component that gets its partition, or now.
-    fn launch_again(&self, frontend: &Frontend, slurm: &mut impl Slurm) {
+    fn make_up_for_launch(&self, frontend: &Frontend, slurm: &mut impl Slurm) {
         let Self { job, host, components, .. } = self;
         if components.iter().any(|component| !is_running(frontend, &component.claim)) {
             return info!("job {job}: node {host} does not run it; it is launched");
@@ -312,7 +312,9 @@ impl AskedScript {
             "job {job}: node {host} does not run it: the end of slurmctld has cut off its launch; it is launched now"
         );
         // Slurm launches the script of a heterogeneous job with any of its components.
-        components.first().into_iter().for_each(|component| slurm.launch_again(component.claim.run.job));
+        if let Some(Component { claim, .. }) = components.first() {
+            slurm.launch_again(claim.run.job);
+        }
         for Component { claim, .. } in components {
             frontend.outside().note_launched(claim.clone(), frontend.outside().unix_time());
         }

@@ -30,7 +30,7 @@ mod slurmctld;
 mod words;
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
@@ -86,14 +86,14 @@ fn nothing_leaks_whatever_dies() {
     let next = Mutex::new(seeds.iter());
     let outcomes = Mutex::new(Vec::new());
     let work = || {
-        while let Some(seed) = { next.lock().unwrap_or_else(PoisonError::into_inner).next() } {
+        while let Some(seed) = { next.lock().unwrap().next() } {
             let outcome = play(*seed, None);
-            outcomes.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);
+            outcomes.lock().unwrap().push(outcome);
         }
     };
     let threads = thread::available_parallelism().map_or(1, |count| count.get());
     thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
-    let outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let outcomes = outcomes.into_inner().unwrap();
     let sum = |of: fn(&Counts) -> u64| outcomes.iter().map(|outcome| of(&outcome.counts)).sum::<u64>();
     println!(
         "{count} seeds: {} events, {} launched, {} of them at once, {} reused, {} kept, {} not made, {} s of virtual time, last trace after {:?}; {:.1} s",
