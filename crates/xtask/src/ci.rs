@@ -13,7 +13,7 @@ use crate::results::Table;
 use crate::test_programs::TestProgram;
 use crate::{
     book, build, cargo_deny, crate_layers, dist, faults, fuzz, image, matrix, needed_packages, pool,
-    prometheus, run, test_run, upgrade, valgrind,
+    prometheus, run, soak, test_run, upgrade, valgrind,
 };
 
 /// The time for each fuzz target.
@@ -57,6 +57,7 @@ pub fn run(full: bool) -> Result<ExitCode> {
         },
     );
     let tests = built?;
+    soak::program(&tests)?;
     prepared?;
     let mut table = Table::default();
     run_tests(&tests, full, &mut table)?;

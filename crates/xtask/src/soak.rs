@@ -6,11 +6,17 @@ use testbed::compose;
 use crate::{
     build,
     image::{self, Suite},
-    matrix, needed_packages, run, test_programs,
+    matrix, needed_packages, run,
+    test_programs::{self, TestProgram},
 };
 
 /// The target of the end-to-end tests. It fails if a job is lost or runs twice.
 const SOAK: &str = "soak";
+
+/// The program of the soak, which no test runs.
+pub fn program(tests: &[TestProgram]) -> Result<&TestProgram> {
+    test_programs::end_to_end(tests, SOAK)
+}
 
 /// Runs the soak with these arguments, on the Slurm of this suite or on the installed one.
 pub fn run(suite: Option<Suite>, arguments: &[String]) -> Result<()> {
@@ -21,7 +27,7 @@ pub fn run(suite: Option<Suite>, arguments: &[String]) -> Result<()> {
         needed_packages::install_missing(&needed_packages::ACCOUNTING)?;
     }
     let tests = build::for_tests()?;
-    let program = test_programs::end_to_end(&tests, SOAK)?;
+    let program = program(&tests)?;
     let Some(suite) = suite else {
         let mut soak = program.command_as_root();
         soak.args(arguments);

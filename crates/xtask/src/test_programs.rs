@@ -46,13 +46,14 @@ pub fn build() -> Result<Vec<TestProgram>> {
 
 /// The test program of which a line of cargo tells.
 fn of_message(message: &Value) -> Option<TestProgram> {
-    message["profile"]["test"].as_bool().filter(|is_test| *is_test)?;
-    Some(TestProgram {
+    let program = TestProgram {
         name: message["target"]["name"].as_str()?.to_owned(),
         path: message["executable"].as_str()?.into(),
         folder: PathBuf::from(message["manifest_path"].as_str()?).parent()?.to_owned(),
         environment: Vec::new(),
-    })
+    };
+    let is_test = message["profile"]["test"] == true || program.is_end_to_end();
+    is_test.then_some(program)
 }
 
 /// The end-to-end tests with this name.
