@@ -99,6 +99,8 @@ configless-node() {
     slurm_host
     start_munge
     install -d /var/spool/slurmd
+    # Without its files slurmd ends if slurmctld does not answer yet.
+    until true 2> /dev/null > /dev/tcp/slurmctld/6817; do sleep 1; done
     exec slurmd -D --conf-server slurmctld
 }
 

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
-use mock_vipu::{Fault, PartitionRecord};
+use mock_vipu::{Effect, Fault, PartitionRecord, Rpc};
 use testbed::{
     Account, JobId, JobRecord,
     compose::{Cluster, USER},
     main_job::partition_name,
     wait_for,
 };
+use vipu_client::Call;
 
 use crate::{LIMIT, partition, slow};
 
@@ -25,6 +26,7 @@ fn matrix_values_agree_with_scontrol() -> Result<()> {
 
         let script = "env | grep ^SLURM_VIPU_JOB_\nsleep 1000";
         let request = ["--time=10", "-N2", "--requeue", "--gres=vipu:pod64:16", "--ipu-gcds=1"];
+        hold_creates(cluster)?;
         let job = cluster.sbatch(script, &request)?;
         first_run(cluster, job)?;
         reason(cluster)?;
@@ -41,10 +43,16 @@ fn matrix_values_agree_with_scontrol() -> Result<()> {
     })
 }
 
+/// Keeps jobs in CF. Slurm sets the end of a job anew when it is launched.
+fn hold_creates(cluster: &Cluster) -> Result<()> {
+    cluster.mock().inject(Fault::new(Effect::HeldReply { rpc: Some(Rpc(Call::CreatePartition)) }))
+}
+
 /// Checks id, user, request and times, and the grant in the job.
 fn first_run(cluster: &Cluster, job: JobId) -> Result<()> {
     cluster.await_state(job, "CONFIGURING", LIMIT)?;
     agree(cluster, job, 0)?;
+    cluster.mock().clear()?;
     cluster.await_state(job, "RUNNING", LIMIT)?;
     let grant = wait_for("the job to show its grant", LIMIT, || {
         Ok(cluster.job_output(job).lines().next().map(str::to_owned))
@@ -81,11 +89,13 @@ fn reason(cluster: &Cluster) -> Result<()> {
 
 /// Checks the restart count and the times of the second run.
 fn second_run(cluster: &Cluster, job: JobId) -> Result<()> {
+    hold_creates(cluster)?;
     cluster.scontrol(&["requeue", &job.to_string()])?;
     cluster.await_job(job, "to wait again", LIMIT, |job| job.state == "PENDING" && job.restarts == 1)?;
     cluster.scontrol(&["update", &format!("JobId={job}"), "StartTime=now"])?;
     cluster.await_state(job, "CONFIGURING", LIMIT)?;
     agree(cluster, job, 1)?;
+    cluster.mock().clear()?;
     cluster.await_state(job, "RUNNING", LIMIT)?;
     has_ipus(&cluster.mock().record(&partition_name(job, 1))?, 16)?;
     cluster.command("scancel").args(&[&job.to_string()]).success()?;

@@ -154,7 +154,6 @@ impl Settings {
             "agent_init: thread already",
             // 24.11 and later need half a minute to hand control back.
             "not completely done relinquishing control",
-            "Unexpected missing socket",
             "get_last_heartbeat",
             "_trigger_slurmctld_event",
             "con_close_on_poll_error",

@@ -157,7 +157,8 @@ fn on_one_host(program: &TestProgram, tests: Selection<'_>) -> Result<Vec<String
 }
 
 fn start(suite: Suite, files: &Path) -> Result<Container> {
-    let options: Vec<_> = TESTS_NEED.into_iter().chain(["--detach"]).collect();
+    // The image lies on a file system that may be slow.
+    let options: Vec<_> = TESTS_NEED.into_iter().chain(["--detach", "--volume=/tmp"]).collect();
     let output = container(suite, files, &options, &["sleep", "6h"]).output()?;
     ensure!(
         output.status.success(),

@@ -152,7 +152,9 @@ fn await_answer(cluster: &Cluster) -> Result<()> {
 fn reconfigured(cluster: &Cluster, line: &str, is_done: impl Fn() -> bool) -> Result<()> {
     cluster.write_vipu_conf(&[line])?;
     cluster.reconfigure()?;
-    wait_until(&format!("{line} to be in use"), LIMIT, || Ok(is_done()))
+    wait_until(&format!("{line} to be in use"), LIMIT, || Ok(is_done()))?;
+    // From 23.11 on no process listens on any socket for a moment.
+    cluster.await_slurmctld()
 }
 
 /// Whether a process listens. From 23.11 on a reconfigure starts a new slurmctld, and the file of the old one stays.

@@ -17,8 +17,6 @@ use crate::jobs::{gone, partition};
 /// A cluster of which a node does not answer the question which jobs run there.
 fn with_hanging_node() -> Settings {
     let settings = patient().expect_log("not responding").expect_log("Socket timed out");
-    // From 23.11 on, slurmctld cannot answer what the node had sent before.
-    let settings = settings.expect_log("Unexpected missing socket error");
     // Slurm hears of a run that it has in line.
     settings.expect_log("Registered PENDING").expect_log("slurmctld and slurmd out of sync")
 }

@@ -19,7 +19,7 @@ trap 'touch saved; while [ -e slow ]; do sleep 0.1; done; exit "$(cat code)"' US
 trap 'if [ -e slow ]; then touch told; else touch saved; exit "$(cat code)"; fi' TERM
 [ ! -e saved ] || { touch went-on; exit 0; }
 touch started
-while sleep 0.1; do :; done
+while :; do sleep 0.1; done
 "#;
 
 /// Plays the example, lets `stop` end its first run, and checks both runs. `code` is the exit code of a training
