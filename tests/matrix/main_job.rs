@@ -11,7 +11,7 @@ use crate::{LIMIT, partition, slow};
 
 #[test]
 fn matrix_main_job() -> Result<()> {
-    slow(1).run_in_containers(|cluster| {
+    slow(5).run_in_containers(|cluster| {
         for run in [batch(cluster, 16)?, srun(cluster, 4)?, salloc(cluster, 1)?] {
             is_accounted(cluster, run.job)?;
         }

@@ -130,7 +130,7 @@ pub fn works(
         };
         let tests_on_clusters = matrix.tests(tests.filter())?;
         let tests_on_clusters = tests_on_clusters.iter().filter(is_of_suite);
-        works.extend(tests_on_clusters.map(|test| Work::test(&row, &command, test)));
+        works.extend(tests_on_clusters.map(|test| Work::cluster(&row, &command, test)));
     }
     Ok(works)
 }
@@ -144,7 +144,7 @@ pub fn make_images(suites: &[Suite], mirror: &str) -> Result<()> {
 
 /// The tests of this program that run in a container.
 fn on_one_host(program: &TestProgram, tests: Selection<'_>) -> Result<Vec<String>> {
-    let mut all = program.tests(tests.filter())?;
+    let mut all = program.with(FAULTS.0, FAULTS.1).tests(tests.filter())?;
     if tests.filter().is_none() {
         all.retain(|test| !ON_THIS_MACHINE_ONLY.iter().any(|file| test.starts_with(file)));
     }
@@ -173,7 +173,8 @@ fn start(suite: Suite, files: &Path) -> Result<Container> {
 fn in_container(container: &Arc<Container>, program: &str) -> Program {
     let (container, program) = (Arc::clone(container), format!("{INSIDE}/bin/{program}"));
     Arc::new(move |harness| {
-        let mut docker = image::docker(&["exec", &container.0, &program]);
+        let mut docker =
+            image::docker(&["exec", &format!("--env={}={}", FAULTS.0, FAULTS.1), &container.0, &program]);
         docker.args(harness);
         docker
     })
@@ -195,14 +196,16 @@ fn slurm_of(suite: Suite) -> Result<String> {
 
 /// What programs need that start daemons in a container. A backup slurmctld needs its own host name, and slurmctld's open
 /// files are read.
-const TESTS_NEED: [&str; 6] = [
+const TESTS_NEED: [&str; 5] = [
     "--cap-add=SYS_ADMIN",
     "--cap-add=SYS_PTRACE",
     "--env=RUST_LIB_BACKTRACE=0",
     "--env=VIPU_PLUGIN_DIR=/opt/vipu/plugins",
     "--env=VIPU_FAULTS_DIR=/opt/vipu/faults",
-    "--env=VIPU_FAULT_CASES=smoke",
 ];
+
+/// The selection of the fault matrix in a container.
+const FAULTS: (&str, &str) = ("VIPU_FAULT_CASES", "smoke");
 
 /// Runs a program that starts daemons, in a container of its own.
 pub fn inside(suite: Suite, files: &Path, program: &str, arguments: &[&str]) -> Command {

@@ -21,6 +21,9 @@ use crate::results::{Counts, Results, Table};
 /// The largest number of failures that are tried again. More of them are no accident.
 const ACCIDENTS: usize = 8;
 
+/// The number of whole clusters of containers at a time. Each has nine hosts.
+const CLUSTERS: usize = 3;
+
 /// Makes the command of a test program with these arguments for its harness.
 pub type Program = Arc<dyn Fn(&[&str]) -> Command + Send + Sync>;
 
@@ -31,6 +34,8 @@ pub struct Work {
     /// The test, or the program of several tests.
     name: String,
     is_single: bool,
+    /// Whether it starts a whole cluster of containers.
+    is_cluster: bool,
     program: Program,
     /// The arguments that select its tests.
     selection: Vec<String>,
@@ -46,7 +51,12 @@ impl Work {
     pub fn tests(row: &str, program: &Program, name: &str, selection: &[&str]) -> Self {
         let selection = selection.iter().map(|&word| word.to_owned()).collect();
         let (row, name, program) = (row.to_owned(), name.to_owned(), Arc::clone(program));
-        Self { row, name, is_single: false, program, selection }
+        Self { row, name, is_single: false, is_cluster: false, program, selection }
+    }
+
+    /// One test that starts a whole cluster of containers.
+    pub fn cluster(row: &str, program: &Program, test: &str) -> Self {
+        Self { is_cluster: true, ..Self::test(row, program, test) }
     }
 
     /// Runs it. Shows its output if a test fails. `number` is its place in the run.
@@ -83,12 +93,14 @@ impl Work {
 /// Does this work, the longest first, with this number of processes at a time.
 pub fn run(mut works: Vec<Work>, processes: usize, table: &mut Table) -> Result<()> {
     works.sort_by_key(|work| Reverse(long_tests::seconds(&work.name)));
-    let next = Mutex::new(works.iter().zip(1..));
+    let queue = Mutex::new(Queue { waiting: works.iter().zip(1..).collect(), clusters: 0 });
+    let queue = || queue.lock().unwrap_or_else(PoisonError::into_inner);
     let done = Mutex::new(Vec::new());
     let process = || -> Result<()> {
-        while let Some((work, number)) = { next.lock().unwrap_or_else(PoisonError::into_inner).next() } {
-            let results = work.run(&format!("[{number}/{}]", works.len()))?;
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((work, results));
+        while let Some((work, number)) = { queue().take() } {
+            let results = work.run(&format!("[{number}/{}]", works.len()));
+            queue().clusters -= usize::from(work.is_cluster);
+            done.lock().unwrap_or_else(PoisonError::into_inner).push((work, results?));
         }
         Ok(())
     };
@@ -103,6 +115,24 @@ pub fn run(mut works: Vec<Work>, processes: usize, table: &mut Table) -> Result<
         table.add(&work.row, &results);
     }
     Ok(())
+}
+
+struct Queue<'a> {
+    /// The work that has not begun, each with its number.
+    waiting: Vec<(&'a Work, usize)>,
+    /// The number of clusters of containers that run.
+    clusters: usize,
+}
+
+impl<'a> Queue<'a> {
+    /// Takes the next work. `None` if only clusters are left, and enough of them run.
+    fn take(&mut self) -> Option<(&'a Work, usize)> {
+        let may_begin = |(work, _): &(&Work, usize)| !work.is_cluster || self.clusters < CLUSTERS;
+        let at = self.waiting.iter().position(may_begin)?;
+        let taken = self.waiting.remove(at);
+        self.clusters += usize::from(taken.0.is_cluster);
+        Some(taken)
+    }
 }
 
 /// Tries failed tests on daemons again, if they are few.

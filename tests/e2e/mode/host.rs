@@ -126,6 +126,8 @@ fn mode_host_with_broken_ipus_gets_no_jobs() -> Result<()> {
         cluster.reconfigure()?;
         let fault = "can start on ipu-pod64-001: IPU 1 of agent ag2: hardware error";
         wait_until("the fault in the log", LIMIT, || Ok(cluster.slurmctld_log().contains(fault)))?;
+        // From 23.11 on, the nodes answer a new slurmctld.
+        cluster.await_slurmctld()?;
         // Node 1 is broken, somebody has IPUs of node 3.
         let first = running_for(cluster, 16, 60, &[])?;
         has(cluster, first, "002", 32, 16)?;
