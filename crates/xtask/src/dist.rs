@@ -78,7 +78,7 @@ pub fn run(out: &Path) -> Result<PathBuf> {
     Ok(built)
 }
 
-/// As [`run`]. Then installs the packages in containers of each suite.
+/// As [`run()`]. Then installs the packages in containers of each suite.
 pub fn try_shipped(out: &Path, tests: &[TestProgram], table: &mut Table) -> Result<()> {
     compose::find_engine()?;
     let built = run(out)?;

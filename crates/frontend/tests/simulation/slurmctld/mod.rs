@@ -303,7 +303,9 @@ impl Slurmctld {
             Maker::Pool => {}
             Maker::Us(run) => {
                 let runs = |job: &Job| job.has(partition, run) && job.state == State::Running;
-                let is_left = |left: JobRun| is_of(left, run);
+                // The run may have begun on a second partition, after the create of this one was given up.
+                let is_left =
+                    |left: JobRun| is_of(left, run) && self.cluster.disk.on_record(partition) == Some(left);
                 let is_used = self.cluster.slurm.borrow().jobs.get(&run.job).is_some_and(runs)
                     || self.cluster.unsaved_launch(is_left).is_some();
                 if self.in_charge.get() && is_used {
