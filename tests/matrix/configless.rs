@@ -12,7 +12,9 @@ use crate::{LIMIT, partition, quick};
 
 #[test]
 fn pkg_configless_nodes() -> Result<()> {
-    quick().configless().run_in_containers(|cluster| {
+    // The containers look whether slurmctld listens, before they start slurmd.
+    let settings = quick().configless().expect_log("Zero Bytes were transmitted or received");
+    settings.run_in_containers(|cluster| {
         for name in NODES {
             let files = shell(&cluster.host(name)?, "ls -A /etc/slurm")?;
             ensure!(files.is_empty(), "{name} has in /etc/slurm: {files}");
