@@ -4,12 +4,12 @@ use std::{path::Path, process::ExitCode, thread};
 
 use anyhow::{Result, bail};
 use clap::ValueEnum as _;
-use testbed::{compose, programs};
+use testbed::{compose, programs, say};
 
 use crate::image::Suite;
 use crate::matrix::Selection;
 use crate::phases::phase;
-use crate::results::Table;
+use crate::results::{Results, Table};
 use crate::test_programs::TestProgram;
 use crate::{
     book, build, cargo_deny, crate_layers, dist, faults, fuzz, image, matrix, needed_packages, pool,
@@ -100,7 +100,13 @@ fn run_tests(tests: &[TestProgram], full: bool, table: &mut Table) -> Result<()>
         || phase("tests on daemons", || pool::run(works, pool::waiting_processes(), table)),
     );
     done?;
-    documented
+    if let Err(why) = documented {
+        say(format!("{why:#}"));
+        let mut failed = Results::default();
+        failed.group("rustdoc").failed += 1;
+        table.add("rustdoc", &failed);
+    }
+    Ok(())
 }
 
 /// Does one thing on a thread beside the other.
