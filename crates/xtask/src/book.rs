@@ -63,7 +63,7 @@ fn mdbook() -> Result<PathBuf> {
         let root = root.display().to_string();
         let features = ["--no-default-features", "--features", "search"];
         let install = ["install", "mdbook", "--version", VERSION, "--locked", "--root", &root];
-        run::cargo(&[&install[..], &features].concat())?;
+        run::visibly(run::nice_cargo_command(&[&install[..], &features].concat()))?;
     }
     Ok(program)
 }

@@ -14,7 +14,7 @@ const VERSION: &str = "0.20.2";
 pub fn check() -> Result<()> {
     if !succeeds(&["deny", "--version"]) {
         say("cargo-deny is compiled, which takes some minutes");
-        run::cargo(&["install", "cargo-deny", "--locked", "--version", VERSION])?;
+        run::visibly(run::nice_cargo_command(&["install", "cargo-deny", "--locked", "--version", VERSION]))?;
     }
     run::cargo(&["deny", "check", "bans", "licenses", "sources"])?;
     if !succeeds(&["deny", "fetch", "db"]) {

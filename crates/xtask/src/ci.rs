@@ -9,11 +9,12 @@ use testbed::{compose, programs, say};
 use crate::image::Suite;
 use crate::matrix::Selection;
 use crate::phases::phase;
-use crate::results::{Results, Table};
+use crate::pool::{self, Work};
+use crate::results::Table;
 use crate::test_programs::TestProgram;
 use crate::{
-    book, build, cargo_deny, crate_layers, dist, faults, fuzz, image, matrix, needed_packages, pool,
-    prometheus, run, soak, test_run, upgrade, valgrind,
+    book, build, cargo_deny, crate_layers, dist, faults, fuzz, image, matrix, needed_packages, prometheus,
+    run, soak, test_run, upgrade, valgrind,
 };
 
 /// The time for each fuzz target.
@@ -50,9 +51,6 @@ pub fn run(full: bool) -> Result<ExitCode> {
             })?;
             let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
             phase("clippy", || run::cargo(&clippy))?;
-            if full {
-                cargo_deny::check()?;
-            }
             build::for_tests()
         },
     );
@@ -62,15 +60,10 @@ pub fn run(full: bool) -> Result<ExitCode> {
     let mut table = Table::default();
     run_tests(&tests, full, &mut table)?;
     if full {
-        let here = programs::slurm_version()?;
-        table.add(&format!("{here}, all faults"), &faults::run(&tests, None)?);
-        upgrade::run(&tests, upgrade::FROM, None, &mut table)?;
         needed_packages::install_missing(&needed_packages::VALGRIND)?;
-        valgrind::run(&tests)?;
-        prometheus::run(&tests)?;
-        book::run()?;
-        dist::try_shipped(Path::new(dist::OUT), &tests, &mut table)?;
-        fuzz::TARGETS.into_iter().try_for_each(|target| fuzz::run(target, FUZZ_SECONDS, false))?;
+        let valgrind = failed_check("valgrind", || valgrind::run(&tests));
+        let prometheus = failed_check("prometheus", || prometheus::run(&tests));
+        valgrind.iter().chain(&prometheus).for_each(|check| table.add_failure(check));
     }
     Ok(table.finish())
 }
@@ -80,10 +73,9 @@ fn run_tests(tests: &[TestProgram], full: bool, table: &mut Table) -> Result<()>
     let here = programs::slurm_version()?;
     let row = here.to_string();
     let seeds = if full { MANY_SEEDS } else { test_run::SEEDS };
-    let (trial, without_daemons) = beside(
-        // `--full` tries the packages that sites get.
+    let (packages, without_daemons) = beside(
         || match full {
-            true => Ok(Vec::new()),
+            true => packages_and_upgrades(tests),
             false => phase("packages", || dist::trial_of_tested_objects(tests)),
         },
         || phase("tests without daemons", || test_run::without_daemons(tests, None, &row, seeds, table)),
@@ -92,21 +84,44 @@ fn run_tests(tests: &[TestProgram], full: bool, table: &mut Table) -> Result<()>
     let skipped = MEASUREMENTS.map(|word| (word, "measurements run with `ci --full`"));
     let skipped = if full { &[] } else { &skipped[..] };
     let inside = if full { Selection::All } else { Selection::AtCommit(run::commit_number()?) };
-    let mut works = test_run::on_daemons(tests, None, skipped, &row, table)?;
+    let on_host = if full { faults::with_all_pairs(tests) } else { tests.to_vec() };
+    let mut works = test_run::on_daemons(&on_host, None, skipped, &row, table)?;
     works.extend(matrix::works(Suite::value_variants(), inside, Some(here), tests, table)?);
-    works.extend(trial?);
-    let (documented, done) = beside(
-        || phase("rustdoc", run::document),
+    works.extend(packages?);
+    let (failed, done) = beside(
+        || Ok(failed_of_quiet_checks(full)),
         || phase("tests on daemons", || pool::run(works, pool::waiting_processes(), table)),
     );
     done?;
-    if let Err(why) = documented {
-        say(format!("{why:#}"));
-        let mut failed = Results::default();
-        failed.group("rustdoc").failed += 1;
-        table.add("rustdoc", &failed);
-    }
+    failed?.iter().for_each(|check| table.add_failure(check));
     Ok(())
+}
+
+/// Builds the packages that sites get, and the plugins of the commit from which upgrades begin.
+fn packages_and_upgrades(tests: &[TestProgram]) -> Result<Vec<Work>> {
+    let mut works = phase("packages", || dist::trial_of_shipped_objects(Path::new(dist::OUT), tests))?;
+    works.extend(phase("earlier plugins", || upgrade::works(tests, upgrade::FROM, None))?);
+    Ok(works)
+}
+
+/// Runs the checks that need no daemon, with low priority, beside the tests on daemons, which wait most of their time.
+fn failed_of_quiet_checks(full: bool) -> Vec<String> {
+    let mut failed = vec![failed_check("rustdoc", run::document)];
+    if full {
+        failed.push(failed_check("cargo-deny", cargo_deny::check));
+        failed.push(failed_check("book", book::run));
+        let fuzz =
+            |target| failed_check(&format!("fuzz {target}"), || fuzz::run(target, FUZZ_SECONDS, false));
+        failed.extend(fuzz::TARGETS.map(fuzz));
+    }
+    failed.into_iter().flatten().collect()
+}
+
+/// Runs a check. Returns its name if it fails.
+fn failed_check(name: &str, check: impl FnOnce() -> Result<()>) -> Option<String> {
+    let why = phase(name, check).err()?;
+    say(format!("{why:#}"));
+    Some(name.to_owned())
 }
 
 /// Does one thing on a thread beside the other.

@@ -33,8 +33,7 @@ use self::contents::PACKAGES;
 pub use self::images::Names;
 use self::staging::{Family, Parts};
 use crate::image::{self, Suite};
-use crate::pool::{self, Work};
-use crate::results::Table;
+use crate::pool::Work;
 use crate::test_programs::TestProgram;
 use crate::{matrix, needed_packages, run};
 
@@ -78,12 +77,12 @@ pub fn run(out: &Path) -> Result<PathBuf> {
     Ok(built)
 }
 
-/// As [`run()`]. Then installs the packages in containers of each suite.
-pub fn try_shipped(out: &Path, tests: &[TestProgram], table: &mut Table) -> Result<()> {
+/// As [`run()`]. Returns the tests that install the packages in containers of each suite.
+pub fn trial_of_shipped_objects(out: &Path, tests: &[TestProgram]) -> Result<Vec<Work>> {
     compose::find_engine()?;
     let built = run(out)?;
     matrix::make_images(Suite::value_variants(), image::MIRROR)?;
-    pool::run(trial::works(&built, out, Suite::value_variants(), tests)?, pool::waiting_processes(), table)
+    trial::works(&built, out, Suite::value_variants(), tests)
 }
 
 /// Builds the objects, and makes images of the project's parts.

@@ -24,13 +24,21 @@ pub enum Extent {
     Full,
 }
 
+/// The variable that chooses the pairs, and its value for all of them.
+const ALL: (&str, &str) = ("VIPU_FAULT_CASES", "full");
+
+/// The programs, with all pairs in the place of a part of them.
+pub fn with_all_pairs(tests: &[TestProgram]) -> Vec<TestProgram> {
+    tests.iter().map(|program| program.with(ALL.0, ALL.1)).collect()
+}
+
 /// Runs all pairs whose test's name contains `filter`, and prints their table. The table of a run without
 /// `filter` is kept.
 pub fn run(tests: &[TestProgram], filter: Option<&str>) -> Result<Results> {
     let table = run::workspace().join(if filter.is_some() { OF_SOME } else { TABLE });
     fs::create_dir_all(table.with_file_name(""))?;
     let mut all = test_programs::end_to_end(tests, "faults")?.command_as_root();
-    all.env("VIPU_FAULT_CASES", "full").env("VIPU_FAULT_REPORT", &table).env("RUST_LIB_BACKTRACE", "0");
+    all.env(ALL.0, ALL.1).env("VIPU_FAULT_REPORT", &table).env("RUST_LIB_BACKTRACE", "0");
     all.arg("--test-threads").arg(pool::waiting_processes().to_string()).args(filter);
     let results = watch(all)?;
     let text = fs::read_to_string(&table).with_context(|| format!("no {}", table.display()))?;

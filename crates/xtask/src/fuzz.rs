@@ -26,7 +26,8 @@ pub fn run(target: &str, seconds: u32, keep: bool) -> Result<()> {
     let folder = run::workspace().join("target/fuzz");
     let found = folder.join(target);
     std::fs::create_dir_all(&found)?;
-    let mut build = run::cargo_command(&["build", "--release", "--target", PLATFORM, "--package", "fuzz"]);
+    let mut build =
+        run::nice_cargo_command(&["build", "--release", "--target", PLATFORM, "--package", "fuzz"]);
     build.args(["--features", "libfuzzer", "--bin", "libfuzzer", "--target-dir"]).arg(&folder);
     build.env("RUSTFLAGS", COVERAGE).env("CARGO_PROFILE_RELEASE_LTO", "off");
     run::visibly(build)?;

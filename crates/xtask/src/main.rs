@@ -291,15 +291,13 @@ fn run_task(task: Task) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Task::Dist { out, trial, quick_trial } => {
+            let trial = match (quick_trial, trial) {
+                (true, _) => dist::trial_of_tested_objects(&build::for_tests()?)?,
+                (_, true) => dist::trial_of_shipped_objects(&out, &build::for_tests()?)?,
+                _ => return dist::run(&out).map(|_| ExitCode::SUCCESS),
+            };
             let mut table = Table::default();
-            if quick_trial {
-                let trial = dist::trial_of_tested_objects(&build::for_tests()?)?;
-                pool::run(trial, pool::waiting_processes(), &mut table)?;
-            } else if trial {
-                dist::try_shipped(&out, &build::for_tests()?, &mut table)?;
-            } else {
-                return dist::run(&out).map(|_| ExitCode::SUCCESS);
-            }
+            pool::run(trial, pool::waiting_processes(), &mut table)?;
             Ok(table.finish())
         }
         Task::SlurmTests { source, tests } => {
@@ -342,7 +340,8 @@ fn run_task(task: Task) -> Result<ExitCode> {
         Task::Upgrade { filter, from } => {
             needed_packages::install_missing(&needed_packages::SLURM)?;
             let mut table = Table::default();
-            upgrade::run(&build::for_tests()?, &from, filter.as_deref(), &mut table)?;
+            let works = upgrade::works(&build::for_tests()?, &from, filter.as_deref())?;
+            pool::run(works, pool::waiting_processes(), &mut table)?;
             Ok(table.finish())
         }
         Task::Ci { full } => ci::run(full),

@@ -13,7 +13,7 @@ use crate::{
     every_release,
     image::{self, Suite},
     pool::{Program, Work},
-    results::{Results, Table},
+    results::Table,
     test_programs::{self, TestProgram},
 };
 
@@ -56,9 +56,6 @@ const SLURM_UPGRADE: (&str, Suite, Suite) = ("pkg_slurm_upgrade", Suite::Trixie,
 /// The test of docs/docker.md. Nothing on the page depends on Slurm's release, and its many commands take minutes: it runs
 /// where the upgrade does.
 const DOCKER_PAGE: &str = "matrix_docker_page";
-
-/// The group in which a fault of a suite, but of none of its tests, counts as a failure.
-const OF_SUITE: &str = "matrix_";
 
 /// The tests that run.
 #[derive(Clone, Copy)]
@@ -110,9 +107,7 @@ pub fn works(
         if slurm.known().is_none() {
             let (debian, how) = (suite.name(), "measure it with `cargo xtask layout`");
             say(format!("Debian {debian} now has Slurm {slurm}, which is not in layouts.json: {how}"));
-            let mut results = Results::default();
-            results.group(OF_SUITE).failed += 1;
-            table.add(&row, &results);
+            table.add_failure(&row);
             continue;
         }
         if done != Some(slurm) {

@@ -137,6 +137,13 @@ impl Table {
         }
     }
 
+    /// A check that is no test failed.
+    pub fn add_failure(&mut self, check: &str) {
+        let mut failed = Results::default();
+        failed.group(check).failed += 1;
+        self.add(check, &failed);
+    }
+
     /// Prints the table if it has several results, where the time went, and the total as the last line.
     pub fn finish(mut self) -> ExitCode {
         let mut all = Results::default();

@@ -49,11 +49,16 @@ pub fn commit_number() -> Result<u64> {
     Ok(if output.status.success() { number.trim().parse()? } else { 0 })
 }
 
-/// Builds the documentation of every item, to check its links. Tests on daemons run beside it.
-pub fn document() -> Result<()> {
+/// As [`cargo_command()`], with the lowest priority: tests on daemons run beside it.
+pub fn nice_cargo_command(args: &[&str]) -> Command {
     let mut nice = Command::new("nice");
     nice.args(["-n", "19"]).arg(cargo_program());
-    let mut doc = of_cargo(nice, &["doc", "--workspace", "--no-deps", "--document-private-items"]);
+    of_cargo(nice, args)
+}
+
+/// Builds the documentation of every item, to check its links.
+pub fn document() -> Result<()> {
+    let mut doc = nice_cargo_command(&["doc", "--workspace", "--no-deps", "--document-private-items"]);
     doc.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links");
     visibly(doc)
 }

@@ -9,8 +9,7 @@ use std::{
 use anyhow::{Context as _, Result, ensure};
 use testbed::programs;
 
-use crate::pool::{self, Work};
-use crate::results::Table;
+use crate::pool::Work;
 use crate::test_programs::{self, TestProgram};
 use crate::{build, image, run};
 
@@ -22,8 +21,8 @@ pub const FROM: &str = "adf3962dbead55692fbf97f905527cafbf17a959";
 /// The variable by which the testbed finds the earlier plugins.
 const VARIABLE: &str = "VIPU_EARLIER_DIR";
 
-/// Runs the tests whose name contains `filter`, with the plugins of the earlier commit, which are built once.
-pub fn run(tests: &[TestProgram], from: &str, filter: Option<&str>, table: &mut Table) -> Result<()> {
+/// The tests whose name contains `filter`, with the plugins of the earlier commit, which are built once.
+pub fn works(tests: &[TestProgram], from: &str, filter: Option<&str>) -> Result<Vec<Work>> {
     ensure!(
         run::is_root(),
         "run this in a root shell: sudo may drop the variable that names the earlier plugins"
@@ -32,8 +31,7 @@ pub fn run(tests: &[TestProgram], from: &str, filter: Option<&str>, table: &mut 
     let program = test_programs::end_to_end(tests, "upgrade")?.with(VARIABLE, earlier.to_string_lossy());
     let row = format!("{}, upgrade", programs::slurm_version()?);
     let (names, command) = (program.tests(filter)?, program.in_pool_as_root());
-    let works = names.iter().map(|test| Work::test(&row, &command, test)).collect();
-    pool::run(works, pool::waiting_processes(), table)
+    Ok(names.iter().map(|test| Work::test(&row, &command, test)).collect())
 }
 
 /// The folder with the plugins of this commit.
