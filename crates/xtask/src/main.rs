@@ -1,5 +1,5 @@
 //! Project tasks: `cargo xtask demo`, `test`, `bench`, `book`, `simulate`, `image`, `dist`, `layout`, `fuzz`, `valgrind`, `prometheus`,
-//! `soak`, `upgrade`, `slurm-tests`, `ci`.
+//! `soak`, `upgrade`, `ci`.
 #![forbid(unsafe_code)]
 
 mod bench;
@@ -8,7 +8,6 @@ mod build;
 mod cargo_deny;
 mod ci;
 mod crate_layers;
-mod dashboard;
 mod demo;
 mod dist;
 mod every_release;
@@ -30,11 +29,9 @@ mod phases;
 mod pictures;
 mod pool;
 mod prometheus;
-mod recording;
 mod results;
 mod run;
 mod rust_paths;
-mod slurm_tests;
 mod soak;
 mod test_programs;
 mod test_run;
@@ -67,8 +64,7 @@ enum Task {
         #[arg(long)]
         keep: bool,
     },
-    /// Draw map.svg, top.svg and dashboard.svg of docs/pictures from a real Slurm, and print what svipu shows. Needs
-    /// root.
+    /// Draw map.svg and top.svg of docs/pictures from a real Slurm, and print what svipu shows. Needs root.
     Pictures,
     /// Run all tests, or those whose name contains FILTER.
     Test {
@@ -146,16 +142,6 @@ enum Task {
         /// The file to write.
         #[arg(long, value_name = "FILE", default_value = "slurm-layout.conf")]
         out: PathBuf,
-    },
-    /// Run Slurm's own tests of limits with the stock selector and with ours, and compare. Needs root.
-    ///
-    /// Takes about half an hour. Nothing of Slurm's tests is part of this project.
-    SlurmTests {
-        /// The unpacked source tree of the installed release of Slurm, with its testsuite.
-        #[arg(long, value_name = "DIR")]
-        source: PathBuf,
-        /// Run these tests only, by number, as in 21.30.
-        tests: Vec<String>,
     },
     /// Play a synthetic year of IPU jobs, scheduled by several policies, and print how long they waited.
     Simulate {
@@ -299,13 +285,6 @@ fn run_task(task: Task) -> Result<ExitCode> {
             let mut table = Table::default();
             pool::run(trial, pool::waiting_processes(), &mut table)?;
             Ok(table.finish())
-        }
-        Task::SlurmTests { source, tests } => {
-            needed_packages::install_missing(&needed_packages::SLURM)?;
-            needed_packages::install_missing(&needed_packages::ACCOUNTING)?;
-            needed_packages::install_missing(&needed_packages::SLURM_TESTS)?;
-            build::for_tests()?;
-            slurm_tests::run(&source, &tests)
         }
         Task::Simulate { arguments } => {
             let command = ["run", "--quiet", "--release", "--package", "simulate", "--"];

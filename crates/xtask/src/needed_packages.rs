@@ -43,8 +43,6 @@ pub const SITE_TOOLS: [Needed; 4] = [
     ("logrotate", "logrotate", "it rotates the logs of a cluster"),
 ];
 
-pub const SLURM_TESTS: [Needed; 1] = [("expect", "expect", "Slurm's own tests are written for it")];
-
 /// Needed if Python lacks `ensurepip`. It has no program of its own.
 pub const PYTHON: [Needed; 1] =
     [("python3-venv", "python3-venv", "Zig gets a Python environment of its own")];

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use testbed::{Cluster, JobId, wait_until};
 
-use crate::{dashboard, needed_packages, recording::Recording, run};
+use crate::run;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -33,10 +33,8 @@ const RUNNING: [u32; 8] = [16, 8, 4, 4, 2, 1, 1, 16];
 const WAITING: [u32; 2] = [32, 64];
 
 pub fn run() -> Result<()> {
-    let prometheus = needed_packages::unpack("prometheus", "it records the cluster")?.join("usr/bin");
     let settings = Cluster::settings().cpus(64).slurm_conf("SchedulerParameters=bf_interval=1");
     settings.run(|cluster| {
-        let recording = Recording::start(cluster, &prometheus)?;
         let past = PAST.map(|(ipus, seconds)| submit(cluster, &format!("sleep {seconds}"), ipus));
         for job in past {
             cluster.await_end(job?, PAST_LIMIT)?;
@@ -51,18 +49,11 @@ pub fn run() -> Result<()> {
             let known = shown.lines().filter(|line| line.contains(':') && line.contains("vipu: ")).count();
             Ok(known == WAITING.len())
         })?;
-        wait_until("Prometheus to know of the waiting jobs", LIMIT, || {
-            let answer = recording.ask("sum(vipu_waiting_jobs)")?;
-            let samples = answer[0]["values"].as_array();
-            let last = samples.and_then(|samples| samples.last()?[1].as_str()?.parse().ok());
-            Ok(last == Some(WAITING.len()))
-        })?;
         let pictures = run::workspace().join("docs/pictures");
         for command in ["map", "top"] {
             let picture = pictures.join(command).with_extension("svg");
             svipu(cluster, &[command, "--svg", &picture.display().to_string()])?;
         }
-        dashboard::draw(&pictures.join("dashboard.svg"), |expression| recording.ask(expression))?;
         print!("{}", svipu(cluster, &["status"])?);
         let all: Vec<_> = running.iter().chain(&waiting).map(JobId::to_string).collect();
         cluster.command("scancel").args(&all.iter().map(String::as_str).collect::<Vec<_>>()).success()?;
