@@ -45,7 +45,7 @@ fn counted(frontend: &Frontend, wanted: &Resolved) -> u64 {
 
 /// Whether Slurm counts the GRES of this model's jobs.
 pub(crate) fn counts_gres(frontend: &Frontend, model: &ModelName) -> bool {
-    frontend.models(|models| models.accounting(model).counts_gres())
+    frontend.models().accounting(model).counts_gres()
 }
 
 /// Whether Slurm's own limits let a tested job start. Otherwise Slurm shows its reason, because it compares the

@@ -29,7 +29,7 @@ pub fn adopt(frontend: &Frontend, mut job: impl JobMut) {
     let Some(found) = found else { return };
     let granted = job.environment(&Grant::variable(job.id()));
     let Some(grant) = granted.and_then(|text| text.parse::<Grant>().ok()) else { return };
-    let first = || frontend.models(|models| models.first_controller(&grant.model));
+    let first = || frontend.models().first_controller(&grant.model);
     let Some(controller) = grant.controller.clone().or_else(first) else {
         let (job, Grant { partition, model, .. }) = (job.id(), grant);
         return error!(

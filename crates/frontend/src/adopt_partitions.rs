@@ -72,7 +72,7 @@ pub fn take_over(
             frontend.tell(Event::Adopt(claim, AdoptedAs::Kept(until)));
         } else if is_waited_for(frontend, &record) {
             info!("partition {}: {} still waits for it", claim.partition, claim.run);
-            frontend.prepare(claim);
+            frontend.prepare(frontend.ledger(), claim);
         } else if may_have_processes && claim.nodes.is_empty() {
             keep_without_nodes(frontend, claim);
         } else if may_have_processes {

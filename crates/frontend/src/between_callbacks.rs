@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use ledger::{Seconds, Wait};
+use ledger::Seconds;
 
 use crate::request::Resolved;
 use crate::slurm::Job;
@@ -12,9 +12,9 @@ use crate::slurm::Job;
 pub(crate) enum OnNodes {
     /// Make the partition first.
     Prepare(Resolved),
-    /// Remove the partitions that were prepared for these jobs, which come later in line. The wait is the
+    /// Remove the partitions that were prepared for these jobs, which come later in line. The text is the
     /// reason of the job meanwhile.
-    Displace(Vec<u32>, Wait),
+    Displace(Vec<u32>, String),
 }
 
 /// The job, and its Slurm partition, for which backfill asks.

@@ -34,11 +34,6 @@ pub(crate) enum GroupIpus {
 }
 
 impl NodeGroup {
-    /// Its IPUs, if they are a given block.
-    pub(crate) fn block(&self) -> Option<&Range<usize>> {
-        if let GroupIpus::Block(ipus) = &self.ipus { Some(ipus) } else { None }
-    }
-
     /// Its controller, if its IPUs are any of that.
     pub(crate) fn controller(&self) -> Option<&ControllerName> {
         if let GroupIpus::Of(controller) = &self.ipus { Some(controller) } else { None }

@@ -10,12 +10,13 @@ use crate::accounting;
 use crate::claiming::give;
 use crate::frontend::Frontend;
 use crate::host_thread::lost_runs;
+use crate::in_slurm::InSlurm;
 use crate::slurm::{Job, JobMut};
 use crate::{keep_and_requeue, launch_mark, show_partition};
 
 /// Claims the IPUs of a job that has its nodes, and raises its launch gate. False leaves the job pending.
 pub fn job_begin(frontend: &Frontend, mut job: impl JobMut) -> bool {
-    let wanted = match frontend.models(|models| models.wanted(*job)) {
+    let wanted = match frontend.models().wanted(*job) {
         Ok(Some(wanted)) => wanted,
         Ok(None) => {
             forget_grant(&mut job);
@@ -35,7 +36,10 @@ pub fn job_begin(frontend: &Frontend, mut job: impl JobMut) -> bool {
         "job {} begins",
         job.id()
     );
-    let Some((grant, claim)) = give(frontend, *job, &job.nodes(), wanted) else { return false };
+    let (jobs, nodes) = (InSlurm::new(frontend, *job), job.nodes());
+    let mut ledger = frontend.ledger();
+    let given = give(frontend, &mut ledger, &jobs, *job, &nodes, wanted);
+    let Some((grant, claim)) = given else { return false };
     job.clean_script_environment(Grant::BEGINNING);
     for (name, value) in grant.named() {
         job.set_environment(name, &value);
@@ -45,18 +49,11 @@ pub fn job_begin(frontend: &Frontend, mut job: impl JobMut) -> bool {
     launch_mark::raise(&mut job);
     job.forget_batch_host();
     failpoints::stop!("begin");
-    let is_taken =
-        || frontend.ledger().live_claim(claim.run.job).is_some_and(|live| live.partition == claim.partition);
     // A batch script would be launched before the number of IPUs is out of its allocation again.
     let has_number = job.ipus_are_counted() && accounting::counts_gres(frontend, &claim.model);
     let launch = if job.is_batch() && has_number { Launch::ByGate } else { Launch::AtOnce };
-    if !frontend.tell(Event::Begin(claim.clone(), launch)) {
+    if !frontend.tell_locked(ledger, Event::Begin(claim.clone(), launch)) {
         undo_begin(frontend, job);
-        return false;
-    }
-    if !is_taken() {
-        // An idle partition that was chosen a moment ago is on its way out by now.
-        take_back(frontend, job);
         return false;
     }
     frontend.entered_ipus.begun.leave(job.id(), ());
@@ -74,15 +71,10 @@ pub fn job_begin(frontend: &Frontend, mut job: impl JobMut) -> bool {
     true
 }
 
-/// Undoes a [`job_begin`] that failed or panicked.
-pub fn undo_begin(frontend: &Frontend, job: impl JobMut) {
-    frontend.begin_has_panicked(job.id());
-    take_back(frontend, job);
-}
-
-/// Takes back what [`job_begin`] has done to a job, which stays pending.
-fn take_back(frontend: &Frontend, mut job: impl JobMut) {
+/// Undoes a [`job_begin`] that failed or panicked. The job stays pending.
+pub fn undo_begin(frontend: &Frontend, mut job: impl JobMut) {
     let id = job.id();
+    frontend.begin_has_panicked(id);
     let is_gate_known = frontend.ledger().launch_raised(id);
     if frontend.ledger().live_claim(id).is_some() {
         // The run ends like any other, and its launch gate is opened if it is raised. A prepared run has

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use ledger::{Claim, Place, PoolChoice, Wish};
+use ledger::{Claim, Ledger, Millis, Place, PoolChoice, Wish};
 use tracing::error;
 use vipu_types::{Asked, ControllerName, Grant, IpuCount, JobOption, JobRun, PartitionId, Shape};
 
 use crate::cabling::GroupIpus;
 use crate::frontend::Frontend;
 use crate::in_slurm::{InSlurm, wish};
+use crate::models::Models;
 use crate::preparing;
 use crate::request::Resolved;
 use crate::slurm::Job;
@@ -26,18 +27,21 @@ struct Chosen {
 /// The grant and the claim for a job that has its nodes, or whose partition is made before it has nodes. None
 /// if the model has no settings, no id for another partition, or no free partition in its pool.
 ///
-/// The ledger found room a moment ago, under this lock. If there is none any more, for example because a
-/// controller failed just now, the first controller, or the one to which the nodes belong, is asked until there is
-/// room.
-pub(crate) fn give(
+/// `ledger` stays locked until it is told the claim, so that what was chosen is still there. If there is no room any
+/// more, for example because a controller failed just now, the first controller, or the one to which the nodes belong,
+/// is asked until there is room.
+pub(crate) fn give<J: Job>(
     frontend: &Frontend,
-    job: impl Job,
+    ledger: &mut Ledger,
+    jobs: &InSlurm<J>,
+    job: J,
     nodes: &[u32],
     wanted: Resolved,
 ) -> Option<(Grant, Claim)> {
+    let models = frontend.models();
     let run = JobRun { job: job.id(), restart: job.restart_count(), start: job.start_time() };
-    let delivery = frontend.models(|models| models.delivery(&wanted.model))?;
-    let own = match frontend.models(|models| models.ipus_of(&wanted, nodes)) {
+    let delivery = models.delivery(&wanted.model)?;
+    let own = match models.ipus_of(&wanted, nodes) {
         Ok(own) => own,
         Err(why) => {
             error!("job {} gets no IPUs on its nodes: {why}", job.id());
@@ -45,14 +49,14 @@ pub(crate) fn give(
             return None;
         }
     };
-    let is_pool = frontend.ledger().is_pool(&wanted.model);
-    let chosen = if is_pool {
-        of_pool(frontend, job, &wanted, own)
+    let mut choosing = Choosing { models: &models, ledger, jobs, job, wanted: &wanted, own };
+    let chosen = if choosing.ledger.is_pool(&wanted.model) {
+        choosing.of_pool()
     } else {
-        of_its_own(frontend, job, run, nodes, &wanted, own)
+        choosing.of_its_own(run, nodes.len(), frontend.now())
     };
     let Chosen { partition, controller, size, gcds, ipus } = chosen?;
-    let shared = frontend.models(|models| models.shared_partition(&wanted.model));
+    let shared = models.shared_partition(&wanted.model);
     let of_controller = Some(controller.clone());
     let grant =
         Grant { partition, model: wanted.model, size, gcds, controller: of_controller, delivery, shared };
@@ -60,72 +64,79 @@ pub(crate) fn give(
     Some((grant, claim))
 }
 
-/// The partition of a pool for a job.
-fn of_pool(frontend: &Frontend, job: impl Job, wanted: &Resolved, own: Option<GroupIpus>) -> Option<Chosen> {
-    if let Some(ready) = preparing::ready_for(&frontend.ledger(), job, wanted) {
-        let Claim { partition, controller, size, shape, ipus, .. } = ready;
-        return Some(Chosen { partition, controller, size, gcds: shape.gcds, ipus });
+/// A choice for a job.
+struct Choosing<'a, J> {
+    models: &'a Models,
+    ledger: &'a mut Ledger,
+    jobs: &'a InSlurm<J>,
+    job: J,
+    wanted: &'a Resolved,
+    /// The IPUs that belong to its nodes.
+    own: Option<GroupIpus>,
+}
+
+impl<J: Job> Choosing<'_, J> {
+    /// The partition of a pool.
+    fn of_pool(&mut self) -> Option<Chosen> {
+        if let Some(ready) = preparing::ready_for(self.ledger, self.job, self.wanted) {
+            let Claim { partition, controller, size, shape, ipus, .. } = ready;
+            return Some(Chosen { partition, controller, size, gcds: shape.gcds, ipus });
+        }
+        let (controller, _) = self.controller_and_ipus()?;
+        let wish = wish(self.job, self.wanted);
+        let choice = self.ledger.choose_in_pool(&wish, &controller, self.job.user(), self.jobs);
+        let PoolChoice { partition, size, gcds, .. } = choice?;
+        Some(Chosen { partition, controller, size, gcds, ipus: Vec::new() })
     }
-    let (controller, _) = choose(frontend, job, wanted, own)?;
-    let (wish, jobs) = (wish(job, wanted), InSlurm::new(frontend, job));
-    let choice = frontend.ledger().choose_in_pool(&wish, &controller, job.user(), &jobs);
-    let PoolChoice { partition, size, gcds, .. } = choice?;
-    Some(Chosen { partition, controller, size, gcds, ipus: Vec::new() })
-}
 
-/// The partition that is made for a job, or is there and is not another job's.
-fn of_its_own(
-    frontend: &Frontend,
-    job: impl Job,
-    run: JobRun,
-    nodes: &[u32],
-    wanted: &Resolved,
-    own: Option<GroupIpus>,
-) -> Option<Chosen> {
-    let count = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
-    let gcds = frontend.models(|models| models.gcds(count, wanted))?;
-    // One from before the mode in which hosts have IPUs of their own has others.
-    let may_be_ready = !matches!(own, Some(GroupIpus::Block(_)));
-    let ready = may_be_ready.then(|| preparing::ready_for(&frontend.ledger(), job, wanted)).flatten();
-    let (partition, controller, ipus) = match ready {
-        Some(Claim { partition, controller, ipus, .. }) => (partition, controller, ipus),
-        None => {
-            let (controller, ipus) = choose(frontend, job, wanted, own)?;
-            let (wish, shape) = (wish(job, wanted), shape(job, gcds));
-            let idle = frontend.ledger().idle_for(&wish, &controller, job.user(), shape);
-            match idle {
-                Some((partition, ipus)) => (partition, controller, ipus),
-                None => (frontend.new_id(&wanted.model, run)?, controller, ipus),
+    /// The partition that is made for the job, or is there and is not another job's.
+    fn of_its_own(&mut self, run: JobRun, nodes: usize, now: Millis) -> Option<Chosen> {
+        let gcds = self.models.gcds(u32::try_from(nodes).unwrap_or(u32::MAX), self.wanted)?;
+        // One from before the mode in which hosts have IPUs of their own has others.
+        let may_be_ready = !matches!(self.own, Some(GroupIpus::Block(_)));
+        let ready = may_be_ready.then(|| preparing::ready_for(self.ledger, self.job, self.wanted)).flatten();
+        let (partition, controller, ipus) = match ready {
+            Some(Claim { partition, controller, ipus, .. }) => (partition, controller, ipus),
+            None => {
+                let (controller, ipus) = self.controller_and_ipus()?;
+                let (wish, shape) = (wish(self.job, self.wanted), shape(self.job, gcds));
+                match self.ledger.idle_for(&wish, &controller, self.job.user(), shape) {
+                    Some((partition, ipus)) => (partition, controller, ipus),
+                    None => (self.new_id(run, now)?, controller, ipus),
+                }
             }
-        }
-    };
-    Some(Chosen { partition, controller, size: wanted.size, gcds, ipus })
-}
+        };
+        Some(Chosen { partition, controller, size: self.wanted.size, gcds, ipus })
+    }
 
-/// The controller for the partition, and its IPUs if the controller does not choose them. If possible, no job
-/// in line is delayed.
-fn choose(
-    frontend: &Frontend,
-    job: impl Job,
-    wanted: &Resolved,
-    own: Option<GroupIpus>,
-) -> Option<(ControllerName, Vec<Place>)> {
-    let first = || frontend.models(|models| models.first_controller(&wanted.model));
-    let owner = match own {
-        Some(GroupIpus::Block(ipus)) => {
-            return Some((first()?, frontend.ledger().places_of(&wanted.model, &ipus)));
+    /// An id for the next partition of this run. If the model has none, the log says so.
+    fn new_id(&mut self, run: JobRun, now: Millis) -> Option<PartitionId> {
+        let model = &self.wanted.model;
+        let id = self.ledger.new_id(now, model, run.job, run.restart);
+        if id.is_none() {
+            error!("{run}: model {model} has no id for another partition of it");
         }
-        Some(GroupIpus::Of(owner)) => Some(owner),
-        None => None,
-    };
-    let wish = Wish { controllers: owner.clone().map(|it| BTreeSet::from([it])), ..wish(job, wanted) };
-    let (first, jobs) = (owner.or_else(first), InSlurm::new(frontend, job));
-    let mut ledger = frontend.ledger();
-    let undisturbing = ledger.why_not_now(&wish, &jobs);
-    let with_room = undisturbing.or_else(|_| ledger.room_for(&wish));
-    let controller = with_room.ok().or(first)?;
-    let ipus = ledger.place(&wish, &controller, &jobs);
-    Some((controller, ipus))
+        id
+    }
+
+    /// The controller for the partition, and its IPUs if the controller does not choose them. If possible, no job
+    /// in line is delayed.
+    fn controller_and_ipus(&mut self) -> Option<(ControllerName, Vec<Place>)> {
+        let model = &self.wanted.model;
+        let first = || self.models.first_controller(model);
+        let owner = match &self.own {
+            Some(GroupIpus::Block(ipus)) => return Some((first()?, self.ledger.places_of(model, ipus))),
+            Some(GroupIpus::Of(owner)) => Some(owner.clone()),
+            None => None,
+        };
+        let of_owner = owner.clone().map(|it| BTreeSet::from([it]));
+        let wish = Wish { controllers: of_owner, ..wish(self.job, self.wanted) };
+        let undisturbing = self.ledger.why_not_now(&wish, self.jobs);
+        let with_room = undisturbing.or_else(|_| self.ledger.room_for(&wish));
+        let controller = with_room.ok().or_else(|| owner.or_else(first))?;
+        let ipus = self.ledger.place(&wish, &controller, self.jobs);
+        Some((controller, ipus))
+    }
 }
 
 /// The claim of one run of a job, without the places of its IPUs.

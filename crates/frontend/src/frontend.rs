@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 
 use ledger::{Action, Claim, Ending, Event, LicenseReservations, Millis, ModelFacts, Seconds, WholeTimes};
 use tracing::error;
@@ -30,7 +30,7 @@ const AFTER_A_PANIC: u64 = 10_000;
 pub struct Frontend {
     outside: Box<dyn Outside>,
     shared_ledger: SharedLedger,
-    models: RwLock<Models>,
+    models: Mutex<Arc<Models>>,
     /// The reason why no partition can be made until slurmctld is restarted.
     out_of_order: OnceLock<String>,
     closed: AtomicBool,
@@ -80,7 +80,7 @@ impl Frontend {
         Self {
             outside,
             shared_ledger: SharedLedger::default(),
-            models: RwLock::default(),
+            models: Mutex::default(),
             out_of_order: OnceLock::new(),
             closed: AtomicBool::new(false),
             has_read_journal: AtomicBool::new(false),
@@ -117,7 +117,12 @@ impl Frontend {
 
     /// Tells the ledger an event and passes on the actions that follow. False if the ledger panicked.
     pub fn tell(&self, event: Event) -> bool {
-        let told = self.shared_ledger.tell(&*self.outside, event);
+        self.tell_locked(self.ledger(), event)
+    }
+
+    /// As [`Self::tell`], after questions under the same lock.
+    pub(crate) fn tell_locked(&self, ledger: LockedLedger<'_>, event: Event) -> bool {
+        let told = self.shared_ledger.tell(ledger, &*self.outside, event);
         if !told {
             self.distrust();
         }
@@ -185,15 +190,6 @@ impl Frontend {
         self.outside.now()
     }
 
-    /// An id for the next partition of this run. If the model has none, the log says so.
-    pub(crate) fn new_id(&self, model: &ModelName, run: JobRun) -> Option<PartitionId> {
-        let id = self.ledger().new_id(self.now(), model, run.job, run.restart);
-        if id.is_none() {
-            error!("{run}: model {model} has no id for another partition of it");
-        }
-        id
-    }
-
     /// Seconds without a look of Slurm after which a job counts as out of the line.
     pub(crate) fn patience(&self) -> i64 {
         2 * self.scheduling_interval.load(Ordering::Relaxed)
@@ -247,9 +243,10 @@ impl Frontend {
         self.outside.carry_out(actions);
     }
 
-    /// Makes the partition of a job that has no nodes yet, and watches it by [`HostTask::Watch`].
-    pub(crate) fn prepare(&self, claim: Claim) {
-        self.tell(Event::Prepare(claim.clone()));
+    /// Makes the partition of a job that has no nodes yet, and watches it by [`HostTask::Watch`]. `ledger` is locked since
+    /// the partition was chosen.
+    pub(crate) fn prepare(&self, ledger: LockedLedger<'_>, claim: Claim) {
+        self.tell_locked(ledger, Event::Prepare(claim.clone()));
         self.outside.ask_host(HostTask::Watch(claim));
     }
 
@@ -270,14 +267,14 @@ impl Frontend {
         self.outside.ask_host(HostTask::End { job, ending });
     }
 
-    /// Answers a question from the models in force.
-    pub fn models<R>(&self, ask: impl FnOnce(&Models) -> R) -> R {
-        ask(&self.models.read().unwrap_or_else(PoisonError::into_inner))
+    /// The models in force.
+    pub fn models(&self) -> Arc<Models> {
+        Arc::clone(&lock(&self.models))
     }
 
     /// The GRES type of a job with a partition of this size ([`Models::gres_type`]).
     pub(crate) fn gres_type(&self, model: &ModelName, size: IpuCount) -> GresType {
-        self.models(|models| models.gres_type(model, size))
+        self.models().gres_type(model, size)
     }
 
     /// The reservations of each model's licence.
@@ -292,7 +289,7 @@ impl Frontend {
 
     /// The times of models in which only the largest jobs run.
     pub(crate) fn whole_times(&self) -> Arc<BTreeMap<ModelName, WholeTimes>> {
-        self.models(|models| self.whole_times.of_models(models, &*self.outside))
+        self.whole_times.of_models(&self.models(), &*self.outside)
     }
 
     /// Notes that Slurm has read its configuration anew. `scheduling_interval` is the time between two looks
@@ -313,7 +310,7 @@ impl Frontend {
     /// Takes models into use. All prepared partitions are removed, because jobs may get other ones from now
     /// on.
     pub fn set_models(&self, models: Models) {
-        *self.models.write().unwrap_or_else(PoisonError::into_inner) = models;
+        *lock(&self.models) = Arc::new(models);
         self.whole_times.forget();
         let jobs: Vec<u32> = self.ledger().preparations().map(|it| it.claim.run.job).collect();
         for job in jobs {
@@ -322,7 +319,7 @@ impl Frontend {
     }
 
     fn tell_all_models(&self) {
-        self.tell_models(self.models(Models::facts));
+        self.tell_models(self.models().facts());
     }
 
     /// Tells the ledger the models.

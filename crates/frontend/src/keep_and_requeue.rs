@@ -114,7 +114,7 @@ pub(crate) fn at_end(
     if asked == AfterFailure::NONE {
         return None;
     }
-    let limits = frontend.models(|models| models.failure_limits(&claim.model));
+    let limits = frontend.models().failure_limits(&claim.model);
     let (restarts, ended) = (job.restart_count(), end_of(**job, frontend.outside()));
     let is_long = ended.since(Seconds(job.start_time())) > limits.pause.longest;
     let variable = short_runs_variable(job.id());

@@ -83,6 +83,7 @@ mod about;
 pub mod accounting;
 mod adopt_jobs;
 mod adopt_partitions;
+mod allowed_ipus;
 mod between_callbacks;
 mod cabling;
 mod callbacks;

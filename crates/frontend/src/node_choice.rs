@@ -5,12 +5,12 @@
 //! can. A start in the future is the earliest on any group.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 use std::sync::Arc;
 
 use ledger::{Seconds, Wish};
 use vipu_types::{ControllerName, ModelName};
 
+use crate::allowed_ipus::AllowedIpus;
 use crate::cabling::{Cabling, GroupIpus, NodeGroup};
 use crate::models::Models;
 use crate::request::Resolved;
@@ -36,10 +36,10 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
-    /// The choice for a test. `cabling` gives the IPUs of nodes, and all controllers. `earlier` is what the test before
-    /// has left. None if jobs on any node get IPUs of any controller, or if no nodes fit the job at all.
+    /// The choice for a test. `earlier` is what the test before has left. None if jobs on any node get IPUs of any
+    /// controller, or if no nodes fit the job at all.
     pub(crate) fn of(
-        cabling: impl FnOnce() -> Option<(Arc<Cabling>, Vec<ControllerName>)>,
+        models: &Models,
         wanted: &Resolved,
         earlier: Option<Self>,
         test: &mut impl Test,
@@ -48,7 +48,7 @@ impl Choice {
             test.put_back(&repeated.nodes);
             return Some(Self { is_repeated: false, ..repeated });
         }
-        let (cabling, all) = cabling()?;
+        let (cabling, all) = models.cabling(&wanted.model)?;
         let nodes = test.chosen();
         let left = cabling.groups(&all, wanted.size, &nodes, test.fewest());
         if left.is_empty() {
@@ -58,34 +58,24 @@ impl Choice {
         Some(Self { nodes, left, tried: None, is_part, starts: Vec::new(), is_repeated: false, is_last })
     }
 
-    /// The controllers that the job may use, for its wish. None: all.
-    fn controllers(&self) -> Option<BTreeSet<ControllerName>> {
-        self.left.iter().map(|group| group.controller().cloned()).collect()
+    /// The IPUs among which the job may choose: any of the groups' controllers, or the block of each group.
+    pub(crate) fn allowed(&self) -> Vec<AllowedIpus> {
+        let controllers: Option<BTreeSet<_>> =
+            self.left.iter().map(|group| group.controller().cloned()).collect();
+        match controllers {
+            Some(all) => vec![AllowedIpus::Any(Some(all))],
+            None => self.left.iter().map(|group| AllowedIpus::from(&group.ipus)).collect(),
+        }
     }
 
-    /// Tries the group of this controller.
-    pub(crate) fn try_controller(&mut self, controller: &ControllerName) {
-        self.tried = self.left.iter().find(|it| it.controller() == Some(controller)).cloned();
+    /// Tries the group with these IPUs.
+    pub(crate) fn try_ipus(&mut self, ipus: &GroupIpus) {
+        self.tried = self.left.iter().find(|group| group.ipus == *ipus).cloned();
     }
 
-    /// The blocks of IPUs among which the job may choose. Empty if it gets any of a controller.
-    pub(crate) fn blocks(&self) -> Vec<Range<usize>> {
-        self.left.iter().filter_map(|group| group.block().cloned()).collect()
-    }
-
-    /// Tries the group of this block.
-    pub(crate) fn try_block(&mut self, ipus: &Range<usize>) {
-        self.tried = self.left.iter().find(|it| it.block() == Some(ipus)).cloned();
-    }
-
-    /// The block of IPUs that is tried.
-    pub(crate) fn tried_block(&self) -> Option<Range<usize>> {
-        self.tried.as_ref()?.block().cloned()
-    }
-
-    /// Whether the job gets exactly the IPUs of its nodes.
-    pub(crate) fn is_of_hosts(&self) -> bool {
-        self.left.first().is_some_and(|group| group.block().is_some())
+    /// The IPUs of the group that is tried.
+    pub(crate) fn tried(&self) -> Option<AllowedIpus> {
+        Some(AllowedIpus::from(&self.tried.as_ref()?.ipus))
     }
 
     /// Leaves out the nodes of all groups but that which is tried: the first one, if none was chosen.
@@ -99,12 +89,6 @@ impl Choice {
     /// Gives Slurm the nodes of the test back, after a no.
     pub(crate) fn put_back(&self, test: &mut impl Test) {
         test.put_back(&self.nodes);
-    }
-
-    /// The wish with the controller that is tried.
-    pub(crate) fn on_tried(&self, wish: Wish) -> Wish {
-        let controller = self.tried.as_ref().and_then(NodeGroup::controller);
-        Wish { controllers: controller.map(|it| BTreeSet::from([it.clone()])), ..wish }
     }
 
     /// Whether the starts on other groups need not be looked at any more.
@@ -160,25 +144,16 @@ fn on<'a>(why: String, controllers: impl IntoIterator<Item = &'a ControllerName>
     format!("{why}, on {}", names.join(" and "))
 }
 
-/// The wish with the controllers that the job may use.
-pub(crate) fn limited(choice: Option<&Choice>, wish: Wish) -> Wish {
-    Wish { controllers: choice.and_then(Choice::controllers), ..wish }
-}
-
-/// The fewest jobs that have to go for a wish, as `find` tells them for one controller or, without a choice, for all.
+/// The fewest jobs that have to go, as `find` tells them for the IPUs of one group or, without a choice, for all. The
+/// group is tried.
 pub(crate) fn fewest(
     choice: Option<&mut Choice>,
-    wish: &Wish,
-    mut find: impl FnMut(&Wish) -> Option<Vec<u32>>,
+    find: impl Fn(&AllowedIpus) -> Option<Vec<u32>>,
 ) -> Option<Vec<u32>> {
-    let Some(choice) = choice else { return find(wish) };
-    let on = |group: &NodeGroup| {
-        let controller = group.controller()?;
-        let one = Wish { controllers: Some(BTreeSet::from([controller.clone()])), ..wish.clone() };
-        Some((find(&one)?, controller.clone()))
-    };
-    let (jobs, controller) = choice.left.iter().filter_map(on).min_by_key(|(jobs, _)| jobs.len())?;
-    choice.try_controller(&controller);
+    let Some(choice) = choice else { return find(&AllowedIpus::Any(None)) };
+    let on = |group: &NodeGroup| Some((find(&AllowedIpus::from(&group.ipus))?, group.ipus.clone()));
+    let (jobs, ipus) = choice.left.iter().filter_map(on).min_by_key(|(jobs, _)| jobs.len())?;
+    choice.try_ipus(&ipus);
     Some(jobs)
 }
 

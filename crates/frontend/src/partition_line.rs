@@ -12,14 +12,14 @@ use crate::sync::lock;
 
 /// Writes the line of a job that has its partition now.
 pub(crate) fn begin(frontend: &Frontend, job: &mut impl JobMut, claim: &Claim) {
-    if frontend.models(|models| models.has_partition_lines(&claim.model)) {
+    if frontend.models().has_partition_lines(&claim.model) {
         job.write_partition_line(&claim.partition, claim.run.start, None);
     }
 }
 
 /// Notes that the partition could not be made, or failed.
 pub(crate) fn fail(frontend: &Frontend, claim: &Claim) {
-    if frontend.models(|models| models.has_partition_lines(&claim.model)) {
+    if frontend.models().has_partition_lines(&claim.model) {
         let mut failed = lock(&frontend.failed_partitions);
         // Some lines have no end: those of jobs that left COMPLETING early.
         failed.retain(|partition| frontend.ledger().holder(partition).is_some());
@@ -31,7 +31,7 @@ pub(crate) fn fail(frontend: &Frontend, claim: &Claim) {
 pub(crate) fn end(frontend: &Frontend, job: &mut impl JobMut, claim: &Claim, launch_raised: bool) {
     let has_failed = lock(&frontend.failed_partitions).remove(&claim.partition);
     // The record of a job that is past COMPLETING may be that of another run.
-    if !frontend.models(|models| models.has_partition_lines(&claim.model)) || !job.is_completing() {
+    if !frontend.models().has_partition_lines(&claim.model) || !job.is_completing() {
         return;
     }
     let end = match (has_failed, launch_raised) {

@@ -17,22 +17,18 @@ use crate::request::{Taken, in_words};
 pub(crate) fn fitted(frontend: &Frontend, taken: Taken, standing: &Standing) -> Result<Taken, String> {
     let model = &taken.resolved.model;
     if taken.resolved.shape != Shape::default()
-        && let Some(shared) = frontend.models(|models| models.shared_partition(model))
+        && let Some(shared) = frontend.models().shared_partition(model)
     {
         return Err(format!(
             "vipu: all jobs of {model} share partition {shared}, whose shape is as it is: leave out the options for the \
              shape (--ipus and --ipu-model stay)"
         ));
     }
-    let of_model = frontend.models(|models| {
-        let (name, model) = models.0.get_key_value(model).filter(|(_, model)| model.is_pool())?;
-        let own = model.settings.as_ref()?;
-        let pool = own.pool.as_ref()?;
-        let made: BTreeSet<_> = pool.made_sizes().collect();
-        let are_all_known = pool.is_all_made() && !own.use_reconfig_partition;
-        Some((made, are_all_known, model.most(name, standing).ipus, model.clone()))
-    });
-    let Some((made, are_all_known, most, of_model)) = of_model else { return Ok(taken) };
+    let models = frontend.models();
+    let of_pool = models.0.get(model).filter(|of_model| of_model.is_pool());
+    let own = of_pool.and_then(|of_model| of_model.settings.as_ref());
+    let pool = own.and_then(|own| own.pool.as_ref());
+    let Some(((of_model, own), pool)) = of_pool.zip(own).zip(pool) else { return Ok(taken) };
     if taken.resolved.shape != Shape::default() {
         return Err(format!(
             "vipu: {model} has a pool of partitions, whose shapes are as they are: leave out the options for the shape \
@@ -45,12 +41,14 @@ pub(crate) fn fitted(frontend: &Frontend, taken: Taken, standing: &Standing) -> 
         (ledger.pool_sizes(model), ledger.pool_serves(model, size))
     };
     let is_on_nodes = |size: &IpuCount| of_model.sizes.as_ref().is_none_or(|sizes| sizes.contains(size));
+    let are_all_known = pool.is_all_made() && !own.use_reconfig_partition;
     let are_unknown = seen.is_empty() && !are_all_known;
     if (are_unknown || is_served) && is_on_nodes(&size) {
         return Ok(taken);
     }
     let of_nodes = of_model.sizes.iter().flatten().copied().filter(|_| are_unknown);
-    let sizes = made.into_iter().chain(seen).chain(of_nodes);
+    let sizes = pool.made_sizes().chain(seen).chain(of_nodes);
+    let most = of_model.most(model, standing).ipus;
     let sizes: BTreeSet<_> = sizes.filter(|size| size.get() <= most && is_on_nodes(size)).collect();
     if sizes.contains(&size) || (sizes.is_empty() && of_model.sizes.is_none()) {
         return Ok(taken);

@@ -6,12 +6,13 @@
 
 use crate::slurm::Job;
 use crate::slurm::Test;
-use ledger::{Candidate, Claim, Event, Ledger, Millis, Preparation, Wish};
-use vipu_types::{ControllerName, JobRun, ModelName};
+use ledger::{Candidate, Claim, Event, Jobs as _, Ledger, Preparation, Rank};
+use vipu_types::JobRun;
 
+use crate::allowed_ipus::{AllowedIpus, AskingJob};
 use crate::between_callbacks::OnNodes;
+use crate::cabling::GroupIpus;
 use crate::claiming;
-use crate::expected::Expected;
 use crate::frontend::Frontend;
 use crate::in_slurm::{InSlurm, wish};
 use crate::request::Resolved;
@@ -21,41 +22,27 @@ use crate::waiting_job::WaitingJob;
 /// The reason in squeue while the partition is made.
 const REASON: &str = "vipu: preparing";
 
-/// The answer to the start of a job whose partition is prepared or being prepared. None for any other job. A
-/// partition that the job does not want any more is given up.
-pub(crate) fn of_prepared(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<Verdict> {
-    let Preparation { claim, ready } = frontend.ledger().preparation(job.id())?;
-    if !wanted.is_claimed_by(&frontend.ledger(), &claim, job.user(), job.restart_count()) {
-        frontend.tell(Event::Forgo { job: job.id(), in_vain: false });
-        return None;
+/// Gives up a partition that is prepared for a job, if the job does not want it any more.
+pub(crate) fn forgo_unwanted(asking: &AskingJob<'_, impl Job>) {
+    let AskingJob { frontend, job, wanted, .. } = asking;
+    let is_unwanted = |ledger: &Ledger| {
+        let claim = ledger.preparation(job.id())?.claim;
+        Some(!wanted.is_claimed_by(ledger, &claim, job.user(), job.restart_count()))
+    };
+    let ledger = frontend.ledger();
+    if is_unwanted(&ledger) == Some(true) {
+        frontend.tell_locked(ledger, Event::Forgo { job: job.id(), in_vain: false });
     }
-    if ready.is_some() {
-        return Some(Verdict::Go);
-    }
-    let why = being_made(&frontend.ledger(), &claim);
-    Some(wait(frontend, job, why))
 }
 
 /// Whether a waiting job asks for the partition that is claimed for it.
 pub(crate) fn is_wanted(frontend: &Frontend, waiting: &WaitingJob, claim: &Claim) -> bool {
-    let wanted = frontend.models(|models| waiting.wanted(models));
+    let wanted = waiting.wanted(&frontend.models());
     wanted.is_some_and(|wanted| waiting.has_claimed(&wanted, &frontend.ledger(), claim))
 }
 
-/// Whether a partition is prepared, or being prepared, for this job. Then no other partition is looked for.
-pub(crate) fn is_prepared(ledger: &Ledger, job: impl Job) -> bool {
-    ledger.preparation(job.id()).is_some()
-}
-
-/// The reason of a job whose partition is prepared or being prepared. The inner `None` stands for a ready
-/// partition, which needs no reason.
-pub(crate) fn reason(ledger: &Ledger, job: impl Job) -> Option<Option<String>> {
-    let Preparation { claim, ready } = ledger.preparation(job.id())?;
-    Some(ready.is_none().then(|| being_made(ledger, &claim)))
-}
-
 /// The reason of a job whose partition is being prepared. It names the trouble that delays it, if any.
-fn being_made(ledger: &Ledger, claim: &Claim) -> String {
+pub(crate) fn being_made(ledger: &Ledger, claim: &Claim) -> String {
     let trouble = ledger.trouble_of(claim);
     trouble.map_or_else(|| REASON.to_owned(), |trouble| trouble.to_string())
 }
@@ -75,90 +62,73 @@ pub(crate) fn ready_for(ledger: &Ledger, job: impl Job, wanted: &Resolved) -> Op
 /// * a job that ends at its first refusal, by `--immediate`
 /// * a user with PrepareMax prepared partitions, or with one that waited in vain a short while ago
 /// * a job that gets a partition of a pool without a reset
-pub(crate) fn is_to_be_prepared(
-    frontend: &Frontend,
-    job: impl Job,
-    wanted: &Resolved,
-    controller: &ControllerName,
-) -> bool {
-    let (is_meant, most) = frontend
-        .models(|models| (models.prepares(&wanted.model, job.is_batch()), models.prepare_max(&wanted.model)));
-    is_meant
+pub(crate) fn is_to_be_prepared(asking: &AskingJob<'_, impl Job>, ipus: &GroupIpus) -> bool {
+    let AskingJob { frontend, job, wanted, .. } = asking;
+    let models = frontend.models();
+    models.prepares(&wanted.model, job.is_batch())
         && (job.is_batch() || job.is_awaited())
         && job.het_job() == 0
         && !job.is_unsplit_array()
         && !job.is_tried_by_backfill()
-        && may_prepare(&frontend.ledger(), frontend.now(), job, &wanted.model, most)
-        && is_made_or_reset(frontend, job, wanted, controller)
+        && may_prepare(asking, models.prepare_max(&wanted.model))
+        && is_made_or_reset(asking, ipus)
 }
 
 /// Whether the job has to wait for a create, or for the reset of a partition of a pool.
-fn is_made_or_reset(
-    frontend: &Frontend,
-    job: impl Job,
-    wanted: &Resolved,
-    controller: &ControllerName,
-) -> bool {
-    let (wish, jobs) = (wish(job, wanted), InSlurm::new(frontend, job));
+fn is_made_or_reset(asking: &AskingJob<'_, impl Job>, ipus: &GroupIpus) -> bool {
+    let AskingJob { frontend, job, wish, jobs, .. } = asking;
+    let GroupIpus::Of(controller) = ipus else { return true };
     let mut ledger = frontend.ledger();
-    let is_pool = ledger.is_pool(&wanted.model);
-    let choice = is_pool.then(|| ledger.choose_in_pool(&wish, controller, job.user(), &jobs));
+    let is_pool = ledger.is_pool(&wish.model);
+    let choice = is_pool.then(|| ledger.choose_in_pool(wish, controller, job.user(), jobs));
     choice.is_none_or(|choice| choice.is_some_and(|choice| choice.needs_reset))
 }
 
-fn may_prepare(ledger: &Ledger, now: Millis, job: impl Job, model: &ModelName, most: u32) -> bool {
-    ledger.may_prepare(now, job.id()) && ledger.may_prepare_for(now, job.user(), model, most)
+fn may_prepare(asking: &AskingJob<'_, impl Job>, most: u32) -> bool {
+    let (ledger, now, job) = (asking.frontend.ledger(), asking.frontend.now(), asking.job);
+    ledger.may_prepare(now, job.id()) && ledger.may_prepare_for(now, job.user(), &asking.wish.model, most)
+}
+
+/// The rank of a job with a prepared partition. None if the job does not exist any more.
+fn rank_of(claim: &Claim, asking: &AskingJob<'_, impl Job>) -> Option<Rank> {
+    let resolved = Resolved { model: claim.model.clone(), size: claim.size, shape: claim.shape };
+    Some(wish(asking.jobs.job(claim.run.job)?, &resolved).rank)
 }
 
 /// The jobs that have to give up their prepared partitions for a job that finds no room. They come after it
 /// in line. None if there are no such jobs.
-pub(crate) fn displaced(
-    ledger: &mut Ledger,
-    now: Millis,
-    own: &Wish,
-    jobs: &InSlurm<impl Job>,
-) -> Option<Vec<u32>> {
-    if !ledger.is_any_prepared() {
-        return None;
-    }
-    if !ledger.may_prepare(now, own.job()) {
-        // A partition waited in vain for the job, because something other than IPUs delays it. To displace
-        // others would only delay them too.
-        return None;
-    }
-    let others = ledger.preparations().map(|it| it.claim);
-    let comes_after = |claim: &Claim| {
-        let resolved = Resolved { model: claim.model.clone(), size: claim.size, shape: claim.shape };
-        let other = jobs.job(claim.run.job)?;
-        (own.rank > wish(other, &resolved).rank).then_some(Candidate { job: other.id(), dying: false })
+pub(crate) fn displaced(asking: &AskingJob<'_, impl Job>, ipus: &AllowedIpus) -> Option<Vec<u32>> {
+    let AskingJob { frontend, job, wish, .. } = asking;
+    let claims: Vec<Claim> = {
+        let ledger = frontend.ledger();
+        if !ledger.may_prepare(frontend.now(), job.id()) {
+            // A partition waited in vain for the job, because something other than IPUs delays it. To displace
+            // others would only delay them too.
+            return None;
+        }
+        ledger.preparations().map(|it| it.claim).collect()
     };
-    let candidates: Vec<_> = others.filter_map(|claim| comes_after(&claim)).collect();
+    let comes_after = |claim: &&Claim| rank_of(claim, asking).is_some_and(|rank| wish.rank > rank);
+    let after = claims.iter().filter(comes_after);
+    let candidates: Vec<_> = after.map(|claim| Candidate { job: claim.run.job, dying: false }).collect();
     if candidates.is_empty() {
         return None;
     }
-    ledger.victims(own, &candidates, jobs).filter(|found| !found.is_empty())
+    ipus.victims(asking, &candidates).filter(|found| !found.is_empty())
 }
 
-/// The nodes that this job cannot have, because jobs before it get them as soon as their partitions are
+/// The nodes that a job cannot have, because jobs before it get them as soon as their partitions are
 /// ready. Only the stock selector knows which jobs fit together on a node. Nodes that both jobs may share
 /// therefore do not count.
-pub(crate) fn nodes_before(
-    ledger: &Ledger,
-    expected: &Expected,
-    job: impl Job,
-    own: &Wish,
-    jobs: &InSlurm<impl Job>,
-) -> Vec<u32> {
+pub(crate) fn nodes_before(asking: &AskingJob<'_, impl Job>) -> Vec<u32> {
+    let AskingJob { frontend, job, wish, .. } = asking;
+    let ledger = frontend.ledger();
     if !ledger.is_any_prepared() {
-        expected.forget();
+        frontend.expected.forget();
         return Vec::new();
     }
-    let comes_before = |other: u32| {
-        let Preparation { claim, .. } = ledger.preparation(other)?;
-        let resolved = Resolved { model: claim.model, size: claim.size, shape: claim.shape };
-        Some(wish(jobs.job(other)?, &resolved).rank > own.rank)
-    };
-    expected.of_others(job.id(), job.takes_whole_nodes(), comes_before)
+    let comes_before = |other: u32| Some(rank_of(&ledger.preparation(other)?.claim, asking)? > wish.rank);
+    frontend.expected.of_others(job.id(), job.takes_whole_nodes(), comes_before)
 }
 
 /// Continues after the stock selector has found nodes for a start, possibly with jobs to preempt.
@@ -176,15 +146,15 @@ pub(crate) fn on_nodes(frontend: &Frontend, job: impl Job, test: &impl Test) -> 
 }
 
 fn begin(frontend: &Frontend, job: impl Job, test: &impl Test, wanted: Resolved) -> Verdict {
-    let Some((_, claim)) = claiming::give(frontend, job, &test.chosen(), wanted) else {
-        return Verdict::Go;
-    };
-    for other in frontend.expected.expect(job.id(), test.chosen(), job.takes_whole_nodes()) {
+    let (jobs, nodes) = (InSlurm::new(frontend, job), test.chosen());
+    let mut ledger = frontend.ledger();
+    let given = claiming::give(frontend, &mut ledger, &jobs, job, &nodes, wanted);
+    let Some((_, claim)) = given else { return Verdict::Go };
+    let run = JobRun::waiting(job.id(), job.restart_count(), jobs.now().0);
+    frontend.prepare(ledger, Claim { run, ..claim });
+    for other in frontend.expected.expect(job.id(), nodes, job.takes_whole_nodes()) {
         // That job comes after this one. Otherwise its nodes would have been left out of the test.
         frontend.tell(Event::Forgo { job: other, in_vain: false });
     }
-    let now = frontend.outside().unix_time();
-    let run = JobRun::waiting(job.id(), job.restart_count(), now.0);
-    frontend.prepare(Claim { run, ..claim });
     wait(frontend, job, REASON.into())
 }

@@ -1,13 +1,15 @@
 //! Answers for IPUs to the questions of Slurm's schedulers. All run under slurmctld's locks: no I/O, no
 //! waiting.
 
-use ledger::{Jobs, Ledger, Seconds, Wait, Wish};
+use ledger::{Jobs as _, Seconds, Wait};
 
 use crate::accounting;
+use crate::allowed_ipus::{self, AllowedIpus, AskingJob, NotNow};
 use crate::between_callbacks::{Asked, BetweenCallbacks, OnNodes, Told};
+use crate::cabling::GroupIpus;
 use crate::frontend::Frontend;
 use crate::hosts;
-use crate::in_slurm::{InSlurm, candidates, wish};
+use crate::in_slurm::candidates;
 use crate::internal_error;
 use crate::node_choice::{self, Choice};
 use crate::preparing;
@@ -33,9 +35,9 @@ pub fn before(
     if question == Question::Other || !job.mentions_vipu() {
         return Verdict::Go;
     }
-    let wanted = frontend.models(|models| models.wanted(**job));
-    let cabling = |wanted: &Resolved| frontend.models(|models| models.cabling(&wanted.model));
-    let of_wanted = |wanted: &Resolved| Choice::of(|| cabling(wanted), wanted, earlier, test);
+    let models = frontend.models();
+    let wanted = models.wanted(**job);
+    let of_wanted = |wanted: &Resolved| Choice::of(&models, wanted, earlier, test);
     let mut choice = wanted.as_ref().ok().and_then(|wanted| wanted.as_ref().and_then(of_wanted));
     let verdict = match wanted {
         _ if question == Question::When && !job.is_backfill_test() => Verdict::Go,
@@ -81,7 +83,7 @@ fn answered(
     let AskedTest { question, wanted, told } = asked;
     // After a no to this question Slurm would hold the job for good, so occupied IPUs do not count.
     if question == Question::Ever {
-        return match frontend.models(|models| models.never_together(wanted, test)) {
+        return match frontend.models().never_together(wanted, test) {
             Some(why) => {
                 tracing::info!("job {} is refused: {why}", job.id());
                 frontend.show_reason(job.id(), why);
@@ -95,7 +97,9 @@ fn answered(
     match why {
         Some(why) => wait(frontend, **job, why),
         None if !accounting::is_within_limits(frontend, job, wanted) => Verdict::Wait,
-        None if question == Question::Start => start_now(frontend, **job, wanted, choice, test),
+        None if question == Question::Start => {
+            start_now(&AskingJob::new(frontend, **job, wanted), choice, test)
+        }
         // A start on several controllers is found by asking for each.
         None if choice.is_some() => Verdict::Go,
         None => asked_by_backfill(frontend, job, wanted, told, test),
@@ -131,59 +135,45 @@ pub(crate) fn not_told(node: &str) -> String {
 
 /// Whether a job may start now, if necessary by preempting others.
 fn start_now(
-    frontend: &Frontend,
-    job: impl Job,
-    wanted: &Resolved,
+    asking: &AskingJob<'_, impl Job>,
     mut choice: Option<&mut Choice>,
     test: &mut impl Test,
 ) -> Verdict {
     failpoints::stop!("test");
-    if let Some(choice) = choice.as_deref_mut().filter(|choice| choice.is_of_hosts()) {
-        return hosts::start_now(frontend, job, wanted, choice, test);
-    }
-    if let Some(verdict) = preparing::of_prepared(frontend, job, wanted) {
-        if let Some((choice, prepared)) = choice.zip(frontend.ledger().preparation(job.id())) {
-            choice.try_controller(&prepared.claim.controller);
-        }
-        return verdict;
-    }
-    let wish = node_choice::limited(choice.as_deref(), wish(job, wanted));
-    let jobs = InSlurm::new(frontend, job);
-    let verdict = frontend.ledger().may_start(&wish, &jobs);
-    let why = match verdict {
-        Err(why) => why,
-        Ok(controller) => {
+    let AskingJob { frontend, job, wanted, .. } = asking;
+    preparing::forgo_unwanted(asking);
+    let prepared = AllowedIpus::prepared(asking);
+    let is_prepared = prepared.is_some();
+    let NotNow { why, is_for_room } = match first_start(asking, prepared, choice.as_deref()) {
+        Err(not_now) => not_now,
+        Ok(ipus) => {
             if let Some(choice) = choice {
-                choice.try_controller(&controller);
+                choice.try_ipus(&ipus);
             }
-            test.leave_out(&preparing::nodes_before(
-                &frontend.ledger(),
-                &frontend.expected,
-                job,
-                &wish,
-                &jobs,
-            ));
-            if preparing::is_to_be_prepared(frontend, job, wanted, &controller) {
-                frontend.on_nodes.leave(job.id(), OnNodes::Prepare(wanted.clone()));
+            if !is_prepared {
+                test.leave_out(&preparing::nodes_before(asking));
+                if preparing::is_to_be_prepared(asking, &ipus) {
+                    frontend.on_nodes.leave(job.id(), OnNodes::Prepare((*wanted).clone()));
+                }
             }
             return Verdict::Go;
         }
     };
-    let displaced = |one: &Wish| preparing::displaced(&mut frontend.ledger(), frontend.now(), one, &jobs);
-    if why.is_for_room()
-        && let Some(others) = node_choice::fewest(choice.as_deref_mut(), &wish, displaced)
+    if is_for_room
+        && let Some(others) =
+            node_choice::fewest(choice.as_deref_mut(), |ipus| preparing::displaced(asking, ipus))
     {
         frontend.on_nodes.leave(job.id(), OnNodes::Displace(others, why));
         return Verdict::Go;
     }
-    let shown = node_choice::reason(choice.as_deref(), why.to_string());
-    if !why.is_for_room() || !test.may_preempt() {
-        return wait(frontend, job, shown);
+    let shown = node_choice::reason(choice.as_deref(), why);
+    if !is_for_room || !test.may_preempt() {
+        return wait(frontend, *job, shown);
     }
-    let victims = |one: &Wish| victims(&mut frontend.ledger(), one, &jobs, test);
-    match node_choice::fewest(choice, &wish, victims) {
-        None => wait(frontend, job, shown),
-        Some(none) if none.is_empty() => wait(frontend, job, format!("{shown}; on their way out")),
+    let candidates = candidates(test);
+    match node_choice::fewest(choice, |ipus| ipus.victims(asking, &candidates)) {
+        None => wait(frontend, *job, shown),
+        Some(none) if none.is_empty() => wait(frontend, *job, format!("{shown}; on their way out")),
         Some(victims) => {
             // Slurm preempts them only if the stock selector finds nodes as well: see `after`.
             frontend.victims.leave(job.id(), victims);
@@ -192,36 +182,37 @@ fn start_now(
     }
 }
 
+/// The first IPUs on which a job may start now, of those that its nodes allow.
+fn first_start(
+    asking: &AskingJob<'_, impl Job>,
+    prepared: Option<AllowedIpus>,
+    choice: Option<&Choice>,
+) -> Result<GroupIpus, NotNow> {
+    if let Some(prepared) = prepared {
+        return prepared.start(asking);
+    }
+    let Some(choice) = choice else { return AllowedIpus::Any(None).start(asking) };
+    let mut starts = choice.allowed().into_iter().map(|ipus| ipus.start(asking));
+    let first = starts.next().unwrap_or_else(|| AllowedIpus::Any(None).start(asking));
+    first.or_else(|why| starts.find_map(Result::ok).ok_or(why))
+}
+
 /// The reason why a waiting job would be refused for its IPUs now. It asks the questions of [`start_now`] and
 /// changes nothing.
 pub(crate) fn reason_now(frontend: &Frontend, job: impl Job) -> Option<String> {
-    let wanted = match frontend.models(|models| models.wanted(job)) {
+    let wanted = match frontend.models().wanted(job) {
         Ok(wanted) => wanted?,
         Err(refusal) => return Some(refusal.to_string()),
     };
-    if let Some(why) = obstacle(frontend, job, &wanted, Question::Start) {
-        return Some(why);
-    }
-    if let Some(being_made) = preparing::reason(&frontend.ledger(), job) {
-        return being_made;
-    }
-    if frontend.models(|models| models.has_hosts(&wanted.model)) {
-        return hosts::reason_now(frontend, job, &wanted);
-    }
-    let jobs = InSlurm::new(frontend, job);
-    let mut ledger = frontend.ledger();
-    let controllers = ledger.controllers_in_line(job.id());
-    let wish = Wish { controllers, ..wish(job, &wanted) };
-    let why = ledger.why_not_now(&wish, &jobs).err()?.to_string();
-    drop(ledger);
-    Some(frontend.models(|models| node_choice::about(models, &wish, why)))
+    let obstacle = obstacle(frontend, job, &wanted, Question::Start);
+    obstacle.or_else(|| allowed_ipus::reason(&AskingJob::new(frontend, job, &wanted)))
 }
 
 /// The wait of a job that would take its Slurm partition above its limit of IPUs. The job is not in line,
 /// because free IPUs alone do not let it start.
 fn over_share(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<Wait> {
     let slurm_partition = job.slurm_partition()?;
-    let limit = frontend.models(|models| models.limit_of(&wanted.model, &slurm_partition))?;
+    let limit = frontend.models().limit_of(&wanted.model, &slurm_partition)?;
     let (model, size) = (wanted.model.clone(), wanted.size);
     if size.get() > limit {
         return Some(Wait::OverWholeShare { model, slurm_partition, size, limit });
@@ -229,10 +220,6 @@ fn over_share(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<W
     let used = frontend.ledger().ipus_of_others(&model, &slurm_partition, job.id(), job.user());
     let fits = used + u64::from(size.get()) <= u64::from(limit);
     (!fits).then_some(Wait::OverShare { model, slurm_partition, used, limit })
-}
-
-fn victims(ledger: &mut Ledger, wish: &Wish, jobs: &InSlurm<impl Job>, test: &impl Test) -> Option<Vec<u32>> {
-    ledger.victims(wish, &candidates(test), jobs)
 }
 
 /// Answers backfill's question when a job can start.
@@ -247,15 +234,14 @@ fn asked_by_backfill(
     told: Option<Told>,
     test: &mut impl Test,
 ) -> Verdict {
-    if preparing::is_prepared(&frontend.ledger(), **job) {
-        return Verdict::Go;
-    }
-    let (wish, jobs) = (wish(**job, wanted), InSlurm::new(frontend, **job));
+    let asking = AskingJob::new(frontend, **job, wanted);
+    let now = asking.jobs.now();
     // The jobs that it may preempt may differ between two tests.
-    let told = told.filter(|told| told.at == jobs.now() && !test.may_preempt());
+    let told = told.filter(|told| told.at == now && !test.may_preempt());
     let Some(told) = told else { return Verdict::Go };
-    let from = jobs.now().max(Seconds(test.not_before().unwrap_or(0)));
-    let start = frontend.ledger().forecast(&wish, from, &jobs);
+    let from = now.max(Seconds(test.not_before().unwrap_or(0)));
+    let ipus = AllowedIpus::prepared(&asking).unwrap_or(AllowedIpus::Any(None));
+    let start = ipus.forecast(&asking, from);
     if start != told.start || start == Some(from) {
         return Verdict::Go;
     }
@@ -293,7 +279,7 @@ pub fn after<J: JobMut>(
     if !job.mentions_vipu() {
         return Verdict::Go;
     }
-    let wanted = frontend.models(|models| models.wanted(**job));
+    let wanted = frontend.models().wanted(**job);
     if let Ok(Some(wanted)) = &wanted {
         // The stock selector has computed the number anew for its nodes.
         accounting::request(frontend, job, wanted);
@@ -333,55 +319,44 @@ fn will_run(
     choice: Option<Choice>,
     test: &mut impl Test,
 ) -> Verdict {
-    if preparing::is_prepared(&frontend.ledger(), **job) {
+    let asking = AskingJob::new(frontend, **job, wanted);
+    if AllowedIpus::prepared(&asking).is_some() {
         return Verdict::Go;
     }
-    let (wish, jobs) = (wish(**job, wanted), InSlurm::new(frontend, **job));
-    let wish = match &choice {
-        Some(choice) => choice.on_tried(wish),
-        None => wish,
-    };
-    let by_backfill = job.is_backfill_test();
-    let nodes_free = jobs.now().max(Seconds(job.start_time().max(test.not_before().unwrap_or(0))));
-    let block = choice.as_ref().and_then(Choice::tried_block);
-    let forecast = || match &block {
-        Some(ipus) => hosts::start_on(frontend, wanted, ipus, nodes_free, &jobs),
-        None => frontend.ledger().forecast(&wish, nodes_free, &jobs),
-    };
+    let tried = choice.as_ref().and_then(Choice::tried);
+    let ipus = tried.unwrap_or(AllowedIpus::Any(None));
+    let (now, by_backfill) = (asking.jobs.now(), job.is_backfill_test());
+    let nodes_free = now.max(Seconds(job.start_time().max(test.not_before().unwrap_or(0))));
     if let Some(mut choice) = choice.filter(|choice| !choice.is_last()) {
-        let start = forecast();
-        if start != Some(jobs.now()) {
+        let start = ipus.forecast(&asking, nodes_free);
+        if start != Some(now) {
             choice.note_start(start);
             choice.next().into_iter().for_each(|next| frontend.choice.leave(job.id(), next));
             return Verdict::Again;
         }
     }
-    let start = if by_backfill && !job.is_test_of_now() && block.is_none() {
-        frontend.ledger().plan(&wish, nodes_free, &jobs)
+    let start = if by_backfill && !job.is_test_of_now() {
+        ipus.plan(&asking, nodes_free)
     } else if over_share(frontend, **job, wanted).is_some() {
         None
     } else {
-        forecast()
+        ipus.forecast(&asking, nodes_free)
     };
     if start == Some(nodes_free) {
         return Verdict::Go;
     }
-    let now_by_preemption = test.may_preempt() && nodes_free == jobs.now();
+    let now_by_preemption = test.may_preempt() && nodes_free == now;
     if now_by_preemption
-        && match &block {
-            Some(ipus) => hosts::victims(frontend, wanted, ipus, &jobs, test),
-            None => victims(&mut frontend.ledger(), &wish, &jobs, test),
-        }
-        .is_some_and(|victims| !victims.is_empty())
+        && ipus.victims(&asking, &candidates(test)).is_some_and(|victims| !victims.is_empty())
     {
         return Verdict::Go;
     }
-    if by_backfill && (block.is_none() || start.is_none()) {
-        if let Err(why) = frontend.ledger().why_not_now(&wish, &jobs) {
+    if by_backfill && (start.is_none() || !ipus.keep_their_nodes()) {
+        if let Err(why) = frontend.ledger().why_not_now(&ipus.wish(&asking), &asking.jobs) {
             frontend.show_reason(job.id(), why.to_string());
         }
-        return wait_for_ipus(&frontend.told, job, Told { at: jobs.now(), start }, test);
+        return wait_for_ipus(&frontend.told, job, Told { at: now, start }, test);
     }
-    job.expect_start(start.map_or(jobs.now().0 + BEYOND_ANY_PLAN, |start| start.0));
+    job.expect_start(start.map_or(now.0 + BEYOND_ANY_PLAN, |start| start.0));
     Verdict::Go
 }

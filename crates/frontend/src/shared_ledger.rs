@@ -56,9 +56,8 @@ impl SharedLedger {
     /// Tells the ledger an event and passes on the actions that follow. False if the ledger panicked.
     ///
     /// The queues are filled while the ledger is locked, so that actions leave in the order of the decisions.
-    pub(crate) fn tell(&self, outside: &dyn Outside, event: Event) -> bool {
+    pub(crate) fn tell(&self, mut ledger: LockedLedger<'_>, outside: &dyn Outside, event: Event) -> bool {
         let about = About::of(&event);
-        let mut ledger = self.ledger();
         let decided = guard(&|| about.to_string(), None, || Some(ledger.apply(outside.now(), event)));
         if let Some(actions) = decided {
             outside.carry_out(actions);

@@ -60,11 +60,11 @@ impl Outside for Noted {
 /// Returns the actions in their order, without surveys and cancelled creates.
 fn up_and_ended() -> Vec<Action> {
     let shared = Arc::new((SharedLedger::default(), Noted::default()));
-    assert!(shared.0.tell(&shared.1, Event::begin(claim())));
+    assert!(shared.0.tell(shared.0.ledger(), &shared.1, Event::begin(claim())));
     shared.1.0.lock().unwrap().clear();
     let tell = |event: Event| {
         let shared = Arc::clone(&shared);
-        thread::spawn(move || assert!(shared.0.tell(&shared.1, event)))
+        thread::spawn(move || assert!(shared.0.tell(shared.0.ledger(), &shared.1, event)))
     };
     let vipu_io = tell(Event::Up(claim().partition));
     let callback = tell(Event::Fini { job: 1, ending: Ending::Held });

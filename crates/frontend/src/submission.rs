@@ -43,7 +43,7 @@ pub fn submitted(
             qos: description.qos(),
         },
     };
-    let found = frontend.models(|models| models.find_new(&request)).map_err(Refusal::into_line)?;
+    let found = frontend.models().find_new(&request).map_err(Refusal::into_line)?;
     let Some(taken) = found else {
         complete_licenses(frontend, description, None, None, licenses::of_new)?;
         return Ok(None);
@@ -53,12 +53,12 @@ pub fn submitted(
     let named = request.standing.slurm_partitions.filter(|_| !takes_its_place(description));
     there_are_ipus(frontend, description, named.as_deref(), &taken.resolved)?;
     let model = &taken.resolved.model;
-    if frontend.models(|models| models.has_hosts(model)) {
+    if frontend.models().has_hosts(model) {
         description.take_whole_nodes();
     }
-    let limits = frontend.models(|models| models.failure_limits(model));
+    let limits = frontend.models().failure_limits(model);
     let shortened = keep_and_requeue::check(limits, &request.options, model)?;
-    let canonical = frontend.models(|models| models.canonical(&taken.resolved));
+    let canonical = frontend.models().canonical(&taken.resolved);
     complete(frontend.outside(), description, &request.tres, &canonical)?;
     complete_licenses(frontend, description, None, Some(&taken.resolved), licenses::of_new)?;
     failpoints::stop!("submit");
@@ -77,11 +77,9 @@ fn complete_licenses(
 ) -> Result<(), String> {
     let asked = description.licenses().or(of_job).unwrap_or_default();
     let of_site = description.site_licenses().unwrap_or_default();
-    let completed = frontend.models(|models| {
-        let own = wanted.and_then(|wanted| License::of(models, wanted, &of_site));
-        complete(models, &asked, own.as_ref())
-    })?;
-    if let Some(completed) = completed {
+    let models = frontend.models();
+    let own = wanted.and_then(|wanted| License::of(&models, wanted, &of_site));
+    if let Some(completed) = complete(&models, &asked, own.as_ref())? {
         description.set_licenses(&completed);
     }
     Ok(())
@@ -148,7 +146,7 @@ pub fn changed(
     let tell = |line: &String| info!("job {} is not changed: {line}", job.id());
     let taken = judge_change(frontend, description, job).inspect_err(tell)?;
     let taken = taken.filter(|_| gres.is_some());
-    let canonical = |taken: &Taken| frontend.models(|models| models.canonical(&taken.resolved));
+    let canonical = |taken: &Taken| frontend.models().canonical(&taken.resolved);
     let canonical = taken.as_ref().map(canonical);
     if let Some((canonical, gres)) = canonical.as_ref().zip(gres.as_deref()) {
         complete(frontend.outside(), description, gres, canonical)?;
@@ -156,7 +154,7 @@ pub fn changed(
     if job.is_pending() && (gres.is_some() || description.licenses().is_some()) {
         let wanted = match gres {
             Some(_) => Ok(taken.as_ref().map(|taken| taken.resolved.clone())),
-            None => frontend.models(|models| models.wanted(job)),
+            None => frontend.models().wanted(job),
         };
         // The licence of a request that cannot be met any more stays.
         let complete = |wanted: Option<Resolved>| {
@@ -165,7 +163,7 @@ pub fn changed(
         wanted.map_or(Ok(()), complete).inspect_err(tell)?;
     } else if let Some(asked) = description.licenses() {
         let of_job = job.licenses().unwrap_or_default();
-        let kept = frontend.models(|models| licenses::of_running(models, &asked, &of_job));
+        let kept = licenses::of_running(&frontend.models(), &asked, &of_job);
         kept.into_iter().for_each(|licenses| description.set_licenses(&licenses));
     }
     Ok(taken.zip(canonical).and_then(|(taken, canonical)| taken.notice(&canonical)))
@@ -194,7 +192,7 @@ fn judge_change(
             qos: qos.or_else(|| job.qos()),
         },
     };
-    let found = frontend.models(|models| models.find_changed(&request)).map_err(Refusal::into_line)?;
+    let found = frontend.models().find_changed(&request).map_err(Refusal::into_line)?;
     let Some(taken) = found else {
         let stays = is_asked_anew && !request.options.is_empty();
         return if stays { Err(OPTIONS_STAY.to_owned()) } else { Ok(None) };
@@ -211,7 +209,7 @@ fn judge_change(
 
 fn refuse_other_tres(frontend: &Frontend, description: &impl JobDescription) -> Result<(), String> {
     let others = description.other_tres();
-    let of_license = |tres: &str| frontend.models(|models| licenses::asks_for_ours(models, tres));
+    let of_license = |tres: &str| licenses::asks_for_ours(&frontend.models(), tres);
     if others.iter().filter_map(|(_, tres)| tres.as_deref()).any(of_license) {
         return Err("vipu: this licence counts IPUs: ask for IPUs with --gres=vipu:<model>:<IPUs>".to_owned());
     }

@@ -58,8 +58,7 @@ async fn run(
     around: Surroundings,
     plugin: &Weak<Plugin>,
 ) -> Result<(), JournalError> {
-    let first =
-        |model: &ModelName| plugin.upgrade()?.frontend.models(|models| models.first_controller(model));
+    let first = |model: &ModelName| plugin.upgrade()?.frontend.models().first_controller(model);
     let files = |live: &[LiveRecord]| ipuof_files(journal.as_deref(), live);
     let without = || InSlurmctld { plugin: plugin.clone(), journal: NoJournal, files: files(&[]) };
     let Some(path) = &journal else { return Driver::new(without(), vec![]).run(orders).await };

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use driver::{Handle, Host, Orders, Ownership};
-use frontend::{Frontend, HostTask, Models, Outside};
+use frontend::{Frontend, HostTask, Outside};
 use ledger::{Action, Claim, DriverAction, EndedRun, HostAction, Millis, ModelFacts, Seconds};
 use slurm_host::differences::jobs_read;
 use slurm_host::nodes::NodeGres;
@@ -279,10 +279,9 @@ impl Plugin {
         let now = slurm_host::conf::licenses().unwrap_or_default();
         let before = self.licenses.lock().unwrap_or_else(PoisonError::into_inner).replace(now.clone());
         if before.is_some_and(|before| before != now) {
-            let of_models = |models: &Models| {
-                uncounted::warnings(models, &models.0.keys().collect::<Vec<_>>(), None, &now)
-            };
-            self.frontend.models(of_models).iter().for_each(|warning| warn!("{warning}"));
+            let models = self.frontend.models();
+            let warnings = uncounted::warnings(&models, &models.0.keys().collect::<Vec<_>>(), None, &now);
+            warnings.iter().for_each(|warning| warn!("{warning}"));
         }
     }
 
@@ -319,7 +318,7 @@ impl Plugin {
     fn take_into_use(&self, Reading { models, facts, setups, good }: Reading, kept: SavedConf) {
         // Fails only after the thread has ended, which is in the log.
         let _ = self.conf_saver.send(Save { kept, good });
-        if self.frontend.models(|before| *before != models) {
+        if *self.frontend.models() != models {
             self.driver.configure(setups);
             self.frontend.set_models(models);
         }

@@ -83,14 +83,13 @@ pub(crate) async fn write(plugin: Weak<Plugin>, around: Surroundings, journal: O
     };
     let Some(plugin) = plugin.upgrade() else { return };
     let with_directory = |model: ModelView| {
-        let directory = plugin.frontend.models(|models| models.ipuof_dir(&model.model));
+        let directory = plugin.frontend.models().ipuof_dir(&model.model);
         (model, directory)
     };
     let described: Vec<_> = models.into_iter().map(with_directory).collect();
     let names: Vec<_> = described.iter().map(|(model, _)| &model.model).collect();
-    let warnings = plugin
-        .frontend
-        .models(|models| uncounted::warnings(models, &names, around.counted.as_deref(), &around.licenses));
+    let models = plugin.frontend.models();
+    let warnings = uncounted::warnings(&models, &names, around.counted.as_deref(), &around.licenses);
     drop(plugin);
     info!("{}", line(&around.stock, &described, journal.as_ref()));
     warnings.iter().for_each(|warning| warn!("{warning}"));

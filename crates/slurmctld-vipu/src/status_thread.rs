@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use frontend::{Models, StatusComposer};
+use frontend::StatusComposer;
 use nix::unistd::{Gid, Group};
 use slurm_host::running_release::loaded;
 use slurm_host::{boundary, threads};
@@ -72,8 +72,8 @@ impl StatusThread {
         };
         let mut status = self.composer.compose(&plugin.frontend, writer, plugin.conf_files());
         plugin.counters.fill_in(&mut status);
-        self.write(&status, plugin.frontend.models(Models::status_group));
-        let dirs = plugin.frontend.models(Models::status_dirs);
+        self.write(&status, plugin.frontend.models().status_group());
+        let dirs = plugin.frontend.models().status_dirs();
         if self.public.is_unwanted(&dirs) {
             return;
         }

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Weak;
 
 use driver::Orders;
-use frontend::Models;
 use ledger::Seconds;
 use tracing::error;
 
@@ -56,7 +55,7 @@ impl DriverEnds {
             }
             let plugin = self.plugin.clone();
             let to_syslog =
-                move || plugin.upgrade().is_some_and(|it| it.frontend.models(Models::audits_to_syslog));
+                move || plugin.upgrade().is_some_and(|it| it.frontend.models().audits_to_syslog());
             if let Err(why) = audit_thread::start(self.audit_lines, to_syslog, state) {
                 error!("{why}: nothing is in the audit log until slurmctld is restarted");
             }

@@ -92,7 +92,7 @@ fn act(frontend: &Frontend, slurm: &mut impl Locked, action: HostAction, afterwa
         HostAction::SendBack(claim, reason) => fail_run(frontend, slurm, claim, &reason, false),
         HostAction::Broken(claim, words) => {
             partition_line::fail(frontend, &claim);
-            let policy = frontend.models(|models| models.on_partition_error(&claim.model));
+            let policy = frontend.models().on_partition_error(&claim.model);
             broken(policy, slurm, &claim, &words);
         }
         HostAction::TellRelocated(claim) => {

@@ -54,7 +54,7 @@ struct Ended {
 
 impl Ended {
     fn new(frontend: &Frontend, claim: Claim) -> Self {
-        let patience = frontend.models(|models| models.remove_wait(&claim.model));
+        let patience = frontend.models().remove_wait(&claim.model);
         Self { claim, since: frontend.now(), patience }
     }
 

@@ -5,11 +5,12 @@ use crate::licenses;
 use crate::slurm::Slurm;
 
 pub(super) fn look(frontend: &Frontend, slurm: &mut impl Slurm) {
-    let is_used = frontend.models(|models| models.0.keys().any(|it| models.accounting(it).counts_license()));
+    let models = frontend.models();
+    let is_used = models.0.keys().any(|it| models.accounting(it).counts_license());
     let all = match is_used {
         true => {
             let site = slurm.licenses();
-            frontend.models(|models| licenses::reservations(models, &site))
+            licenses::reservations(&frontend.models(), &site)
         }
         false => Default::default(),
     };

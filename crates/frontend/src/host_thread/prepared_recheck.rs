@@ -48,7 +48,7 @@ fn is_open(ledger: &Ledger, claim: &Claim) -> bool {
 
 /// Whether the partition has waited for PrepareWait.
 fn is_late(frontend: &Frontend, claim: &Claim) -> bool {
-    let patience = frontend.models(|models| models.prepare_wait(&claim.model));
+    let patience = frontend.models().prepare_wait(&claim.model);
     let ready: Option<Millis> = frontend.ledger().preparation(claim.run.job).and_then(|it| it.ready);
     ready.is_some_and(|ready| since(ready, frontend.now()) >= patience)
 }

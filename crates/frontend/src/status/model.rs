@@ -29,10 +29,8 @@ pub(super) fn model(
     let domain_size = domain_size(&state);
     Model {
         name: facts.model.to_string(),
-        shared_partition: frontend
-            .models(|models| models.shared_partition(&facts.model))
-            .map(|id| id.to_string()),
-        mode: frontend.models(|models| models.mode(&facts.model)).map_or("", Mode::name).to_owned(),
+        shared_partition: frontend.models().shared_partition(&facts.model).map(|id| id.to_string()),
+        mode: frontend.models().mode(&facts.model).map_or("", Mode::name).to_owned(),
         trouble: state.trouble.map(|trouble| trouble.to_string()),
         largest_now: state.largest_now,
         domain_size,
@@ -75,25 +73,22 @@ fn whole_times(of_model: &ledger::WholeTimes) -> WholeTimes {
 }
 
 fn limits(frontend: &Frontend, ledger_held: &mut LedgerHeld, name: &ModelName, job: u32) -> Limits {
-    let mut limits = frontend.models(|models| {
-        let Some(own) = models.settings(name) else { return Limits::default() };
+    let models = frontend.models();
+    let Some(own) = models.settings(name) else { return Limits { job, ..Limits::default() } };
+    let shares = ledger_held.copy(frontend, |ledger| {
         let share = |(slurm_partition, limit): (&String, &u32)| {
-            (slurm_partition.clone(), Share { limit: *limit, used: 0 })
+            let used = ledger.ipus_in_slurm_partition(name, slurm_partition);
+            (slurm_partition.clone(), Share { limit: *limit, used })
         };
-        Limits {
-            job: 0,
-            job_in_slurm_partition: own.max_ipus_in_slurm_partition.clone(),
-            job_in_qos: own.max_ipus_in_qos.clone(),
-            slurm_partition: own.ipus_per_slurm_partition.iter().map(share).collect(),
-            keep: own.max_keep.as_secs(),
-        }
+        own.ipus_per_slurm_partition.iter().map(share).collect()
     });
-    ledger_held.copy(frontend, |ledger| {
-        for (slurm_partition, share) in &mut limits.slurm_partition {
-            share.used = ledger.ipus_in_slurm_partition(name, slurm_partition);
-        }
-    });
-    Limits { job, ..limits }
+    Limits {
+        job,
+        job_in_slurm_partition: own.max_ipus_in_slurm_partition.clone(),
+        job_in_qos: own.max_ipus_in_qos.clone(),
+        slurm_partition: shares,
+        keep: own.max_keep.as_secs(),
+    }
 }
 
 fn pod(
@@ -113,7 +108,7 @@ fn pod(
     let usual_create = history.usual_create(&state.id);
     expect_ready(&mut of_pod, usual_create);
     let since = clocks.unix(state.contact_since);
-    let nodes = frontend.models(|models| models.nodes_of(&state.id));
+    let nodes = frontend.models().nodes_of(&state.id);
     Pod {
         controller,
         nodes,

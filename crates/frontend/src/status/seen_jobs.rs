@@ -234,7 +234,7 @@ fn has_no_limit(seconds: i64) -> bool {
 
 /// The model and the IPUs of the job's request, also if the site's limits refuse it by now.
 fn waits_for(frontend: &Frontend, job: impl crate::slurm::Job) -> Option<(ModelName, IpuCount)> {
-    match frontend.models(|models| models.wanted(job)) {
+    match frontend.models().wanted(job) {
         Ok(wanted) => wanted.map(|wanted| (wanted.model, wanted.size)),
         Err(_) => {
             let request = GresRequest::find(&job.tres_per_node()?).ok()??;

@@ -11,7 +11,6 @@ use std::pin::pin;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use frontend::Models;
 use nix::unistd::{Uid, User};
 use tokio::net::UnixListener;
 use tokio::sync::watch;
@@ -158,7 +157,7 @@ fn audited(plugin: &Plugin, by: &str, request: Request) -> Answer {
 
 /// Puts a request into the audit log, if that has requests.
 pub(crate) fn audit(plugin: &Plugin, line: AuditLine) {
-    if plugin.frontend.models(Models::audits_administrators) {
+    if plugin.frontend.models().audits_administrators() {
         plugin.audit.request(line);
     }
 }
