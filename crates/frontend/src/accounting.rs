@@ -9,28 +9,14 @@
 //! host thread, every few seconds: counts that Slurm has lost are made again
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use ledger::{Claim, Event};
 use vipu_types::ModelName;
 
-use crate::between_callbacks::BetweenCallbacks;
 use crate::frontend::Frontend;
 use crate::outside::HostTask;
 use crate::request::Resolved;
-use crate::slurm::{Job, JobMut, Locked, Waiver};
-use crate::sync::{Mutex, lock};
-
-/// The entries in Slurm's records that have to be taken back.
-#[derive(Default)]
-pub(crate) struct EnteredIpus {
-    /// The job that has begun, until Slurm has its allocation.
-    pub(crate) begun: BetweenCallbacks<u32, ()>,
-    /// The jobs whose allocation has the number of IPUs in place of Slurm's mark.
-    jobs: Mutex<BTreeSet<u32>>,
-    /// The waivers of limits, by the job whose record got each.
-    waivers: Mutex<BTreeMap<u32, Waiver>>,
-}
+use crate::slurm::{Job, JobMut, Locked};
+use crate::sync::lock;
 
 /// Enters the IPUs that a tested job asks for.
 pub(crate) fn request(frontend: &Frontend, job: &mut impl JobMut, wanted: &Resolved) {
@@ -51,7 +37,7 @@ pub(crate) fn counts_gres(frontend: &Frontend, model: &ModelName) -> bool {
 /// Whether Slurm's own limits let a tested job start. Otherwise Slurm shows its reason, because it compares the
 /// request with the limits after a refused start, too. The job then waits for no IPUs: it leaves the line.
 pub(crate) fn is_within_limits(frontend: &Frontend, job: &mut impl JobMut, wanted: &Resolved) -> bool {
-    if let Some(waiver) = lock(&frontend.entered_ipus.waivers).remove(&job.id()) {
+    if let Some(waiver) = lock(&frontend.accounting_notes.waivers).remove(&job.id()) {
         job.end_waiver(&waiver);
     }
     let own = counted(frontend, wanted);
@@ -99,7 +85,7 @@ pub(crate) fn waive_for_whole_nodes(frontend: &Frontend, job: &mut impl JobMut) 
     }
     let waiver = job.waive_ipu_limits();
     if !waiver.0.is_empty() {
-        lock(&frontend.entered_ipus.waivers).insert(job.id(), waiver);
+        lock(&frontend.accounting_notes.waivers).insert(job.id(), waiver);
         frontend.outside().ask_host(HostTask::SettleAccounting);
     }
 }
@@ -108,12 +94,12 @@ pub(crate) fn waive_for_whole_nodes(frontend: &Frontend, job: &mut impl JobMut) 
 pub fn allocated(frontend: &Frontend, mut job: impl JobMut) {
     // The record of a job array keeps its id when a task is split off. The task has a copy of the marks.
     let array = job.array().map_or(0, |(array, _)| array);
-    let waivers = lock(&frontend.entered_ipus.waivers);
+    let waivers = lock(&frontend.accounting_notes.waivers);
     if let Some(waiver) = waivers.get(&job.id()).or_else(|| waivers.get(&array)) {
         job.end_waiver(waiver);
     }
     drop(waivers);
-    if frontend.entered_ipus.begun.take(&job.id()).is_some() {
+    if frontend.accounting_notes.begun.take(&job.id()).is_some() {
         enter(frontend, job);
     }
 }
@@ -127,7 +113,7 @@ fn enter(frontend: &Frontend, mut job: impl JobMut) {
     let Some(claim) = frontend.ledger().live_claim(job.id()).cloned() else { return };
     let of = frontend.gres_type(&claim.model, claim.size);
     if counts_gres(frontend, &claim.model) && job.enter_allocated_ipus(&of, claim.size) {
-        lock(&frontend.entered_ipus.jobs).insert(job.id());
+        lock(&frontend.accounting_notes.jobs).insert(job.id());
         frontend.outside().ask_host(HostTask::SettleAccounting);
         frontend.outside().ask_host(HostTask::WatchCount(claim));
     }
@@ -143,7 +129,7 @@ pub(crate) fn adopt(frontend: &Frontend, job: impl Job, claim: &Claim) {
 
 /// Puts Slurm's mark back into the allocation of a job, if the number of IPUs is there.
 pub fn clear(frontend: &Frontend, job: &mut impl JobMut) {
-    if lock(&frontend.entered_ipus.jobs).remove(&job.id()) {
+    if lock(&frontend.accounting_notes.jobs).remove(&job.id()) {
         job.clear_allocated_ipus();
     }
 }
@@ -151,19 +137,19 @@ pub fn clear(frontend: &Frontend, job: &mut impl JobMut) {
 /// Whether an allocation has the number of IPUs in place of Slurm's mark.
 #[must_use]
 pub fn is_any_entered(frontend: &Frontend) -> bool {
-    !lock(&frontend.entered_ipus.jobs).is_empty()
+    !lock(&frontend.accounting_notes.jobs).is_empty()
 }
 
 /// Takes back everything in Slurm's records.
 pub(crate) fn settle(frontend: &Frontend, slurm: &mut impl Locked) {
-    let entered: Vec<u32> = lock(&frontend.entered_ipus.jobs).iter().copied().collect();
+    let entered: Vec<u32> = lock(&frontend.accounting_notes.jobs).iter().copied().collect();
     for job in entered {
         match slurm.job(job) {
             Some(mut job) => clear(frontend, &mut job),
-            None => drop(lock(&frontend.entered_ipus.jobs).remove(&job)),
+            None => drop(lock(&frontend.accounting_notes.jobs).remove(&job)),
         }
     }
-    let waivers = std::mem::take(&mut *lock(&frontend.entered_ipus.waivers));
+    let waivers = std::mem::take(&mut *lock(&frontend.accounting_notes.waivers));
     for (job, waiver) in waivers {
         if let Some(mut job) = slurm.job(job) {
             job.end_waiver(&waiver);

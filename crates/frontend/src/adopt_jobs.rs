@@ -21,7 +21,7 @@ pub fn adopt(frontend: &Frontend, mut job: impl JobMut) {
         if found == Some(AdoptedAs::Starting) && job.is_batch() {
             job.expect_end_of_script();
         }
-        frontend.jobs_before.add(*job);
+        frontend.before.jobs.add(*job);
         if job.is_pending() && job.reason().is_some_and(|shown| shown.starts_with(OURS)) {
             frontend.outside().ask_host(HostTask::WatchReason(job.id()));
         }

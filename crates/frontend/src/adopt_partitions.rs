@@ -47,7 +47,7 @@ pub fn take_over(
             withhold(frontend, &record, until);
             continue;
         }
-        let claim = frontend.jobs_before.complete(&record.claim);
+        let claim = frontend.before.jobs.complete(&record.claim);
         let holder = frontend.ledger().holder(&claim.partition).cloned();
         let has_it = holder.as_ref().is_some_and(|holder| holder.run == claim.run);
         if let Some(at) = record.launched.filter(|_| has_it) {
@@ -90,7 +90,7 @@ pub fn take_over(
     for claim in orphans {
         frontend.tell(Event::Orphan(claim));
     }
-    frontend.jobs_before.forget();
+    frontend.before.jobs.forget();
 }
 
 /// Whether something at this time happened right before the end of the earlier slurmctld, so that Slurm may not have
@@ -106,7 +106,7 @@ fn ask_for_scripts(
     ended: &[EndedRun],
     saved: Option<Seconds>,
 ) {
-    for (job, place) in frontend.jobs_before.scripts() {
+    for (job, place) in frontend.before.jobs.scripts() {
         let Some(claim) = frontend.ledger().live_claim(job).cloned() else { continue };
         if let Some(ended) = ended.iter().find(|ended| ended.run == claim.run) {
             if ended.by == EndedBy::TimeLimit {
@@ -140,7 +140,7 @@ fn keep_without_nodes(frontend: &Frontend, claim: Claim) {
 fn say_why_it_stays(frontend: &Frontend, claim: &Claim) {
     let Claim { partition, run, nodes, task, .. } = claim;
     let what = match task {
-        None if !frontend.jobs_before.has(run.job) => "has lost this job, which has to be submitted again",
+        None if !frontend.before.jobs.has(run.job) => "has lost this job, which has to be submitted again",
         _ => "does not know of this run",
     };
     info!(
@@ -181,7 +181,7 @@ fn may_have_processes(frontend: &Frontend, record: &RecordedPartition) -> bool {
     *stage == RecordedStage::Wanted
         && claim.run.has_begun()
         && (!claim.nodes.is_empty() || is_of_pool())
-        && !frontend.jobs_before.has_seen_end(claim.run)
+        && !frontend.before.jobs.has_seen_end(claim.run)
 }
 
 /// Whether the partition was made for a job that still waits for it.
@@ -189,7 +189,7 @@ fn is_waited_for(frontend: &Frontend, record: &RecordedPartition) -> bool {
     let RecordedPartition { claim, stage, .. } = record;
     *stage == RecordedStage::Wanted
         && !claim.run.has_begun()
-        && (frontend.jobs_before.waiting(claim.run.job))
+        && (frontend.before.jobs.waiting(claim.run.job))
             .is_some_and(|waiting| preparing::is_wanted(frontend, &waiting, claim))
 }
 

@@ -13,14 +13,13 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use ledger::{Candidate, Jobs as _, Preparation, Seconds, Wait, Wish};
+use ledger::{Candidate, Claim, Jobs as _, Ledger, Preparation, Seconds, Wait, Wish};
 use vipu_types::ControllerName;
 
-use crate::cabling::GroupIpus;
+use crate::cabling::{GroupIpus, NodeGroup};
 use crate::frontend::Frontend;
 use crate::in_slurm::{InSlurm, wish};
-use crate::node_choice;
-use crate::preparing;
+use crate::node_choice::{self, Choice};
 use crate::request::Resolved;
 use crate::slurm::Job;
 
@@ -78,6 +77,23 @@ impl AllowedIpus {
         asking.frontend.ledger().preparation(asking.job.id()).map(Self::Prepared)
     }
 
+    /// The IPUs among which the nodes of a test let a job choose: any of the controllers of the groups, or the block of
+    /// each group.
+    pub(crate) fn of_choice(choice: Option<&Choice>) -> Vec<Self> {
+        let Some(choice) = choice else { return vec![Self::Any(None)] };
+        let groups = choice.groups();
+        let controllers: Option<BTreeSet<_>> = groups.iter().map(|it| it.controller().cloned()).collect();
+        match controllers {
+            Some(all) => vec![Self::Any(Some(all))],
+            None => groups.iter().map(|group| Self::from(&group.ipus)).collect(),
+        }
+    }
+
+    /// The IPUs of the group that is tried.
+    pub(crate) fn tried(choice: Option<&Choice>) -> Self {
+        choice.and_then(Choice::tried).map_or(Self::Any(None), Self::from)
+    }
+
     /// The wish of a job, for these IPUs.
     pub(crate) fn wish(&self, asking: &AskingJob<'_, impl Job>) -> Wish {
         let controllers = if let Self::Any(some) = self { some.clone() } else { None };
@@ -90,9 +106,7 @@ impl AllowedIpus {
         let mut ledger = asking.frontend.ledger();
         match self {
             Self::Prepared(it) if it.ready.is_some() => Ok(GroupIpus::Of(it.claim.controller.clone())),
-            Self::Prepared(it) => {
-                Err(NotNow { why: preparing::being_made(&ledger, &it.claim), is_for_room: false })
-            }
+            Self::Prepared(it) => Err(NotNow { why: being_made(&ledger, &it.claim), is_for_room: false }),
             Self::Any(_) => Ok(GroupIpus::Of(ledger.may_start(&self.wish(asking), jobs)?)),
             Self::Block(ipus) => {
                 // The stock selector knows whether the hosts are free. Their IPUs are free too, unless a partition
@@ -152,6 +166,28 @@ impl AllowedIpus {
     }
 }
 
+/// The fewest jobs that have to go, as `find` tells them for the IPUs of one group or, without a choice, for all. The
+/// group is tried.
+pub(crate) fn fewest(
+    choice: Option<&mut Choice>,
+    find: impl Fn(&AllowedIpus) -> Option<Vec<u32>>,
+) -> Option<Vec<u32>> {
+    let Some(choice) = choice else { return find(&AllowedIpus::Any(None)) };
+    let on = |group: &NodeGroup| Some((find(&AllowedIpus::from(&group.ipus))?, group.ipus.clone()));
+    let (jobs, ipus) = choice.groups().iter().filter_map(on).min_by_key(|(jobs, _)| jobs.len())?;
+    choice.try_ipus(&ipus);
+    Some(jobs)
+}
+
+/// The reason in squeue while a partition is prepared.
+pub(crate) const PREPARING: &str = "vipu: preparing";
+
+/// The reason of a job whose partition is being prepared. It names the trouble that delays it, if any.
+fn being_made(ledger: &Ledger, claim: &Claim) -> String {
+    let trouble = ledger.trouble_of(claim);
+    trouble.map_or_else(|| PREPARING.to_owned(), |trouble| trouble.to_string())
+}
+
 /// The reason why a waiting job would be refused for its IPUs now. It asks the questions of [`AllowedIpus::start`] and
 /// changes nothing.
 pub(crate) fn reason(asking: &AskingJob<'_, impl Job>) -> Option<String> {
@@ -159,7 +195,7 @@ pub(crate) fn reason(asking: &AskingJob<'_, impl Job>) -> Option<String> {
     let models = frontend.models();
     let mut ledger = frontend.ledger();
     if let Some(Preparation { claim, ready }) = ledger.preparation(job.id()) {
-        return ready.is_none().then(|| preparing::being_made(&ledger, &claim));
+        return ready.is_none().then(|| being_made(&ledger, &claim));
     }
     if models.has_hosts(&wanted.model) {
         // A reason about its own nodes stays until Slurm tests it again.

@@ -1,11 +1,41 @@
-//! Values that one callback about a job leaves for the next.
+//! Notes that one callback about a job leaves for a later one.
 
-use std::sync::{Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::mem;
 
 use ledger::Seconds;
+use vipu_types::PartitionId;
 
+use crate::node_choice::Choice;
 use crate::request::Resolved;
-use crate::slurm::Job;
+use crate::slurm::{Job, Waiver};
+use crate::sync::{Mutex, lock};
+
+/// The notes of a test of a job, from before the stock selector is asked until after it.
+#[derive(Default)]
+pub(crate) struct TestNotes {
+    /// The jobs to preempt for the job.
+    pub(crate) victims: BetweenCallbacks<u32, Vec<u32>>,
+    /// The work that follows if the stock selector finds nodes.
+    pub(crate) on_nodes: BetweenCallbacks<u32, OnNodes>,
+    /// The nodes and IPUs among which the test may choose.
+    pub(crate) choice: BetweenCallbacks<u32, Choice>,
+    /// The start that backfill was told, until it asks again.
+    pub(crate) told: BetweenCallbacks<Asked, Told>,
+}
+
+/// The entries in Slurm's records for its accounting that are taken back or completed later.
+#[derive(Default)]
+pub(crate) struct AccountingNotes {
+    /// The job that has begun, until Slurm has its allocation.
+    pub(crate) begun: BetweenCallbacks<u32, ()>,
+    /// The jobs whose allocation has the number of IPUs in place of Slurm's mark.
+    pub(crate) jobs: Mutex<BTreeSet<u32>>,
+    /// The waivers of limits, by the job whose record got each.
+    pub(crate) waivers: Mutex<BTreeMap<u32, Waiver>>,
+    /// The partitions whose lines in sacct will end as failed.
+    pub(crate) failed_partitions: Mutex<HashSet<PartitionId>>,
+}
 
 /// The work that follows once the stock selector has found nodes for a start.
 #[derive(Debug)]
@@ -40,7 +70,6 @@ pub(crate) struct Told {
 
 /// One value for the next callback with the same key. Tests run under slurmctld's job write lock, so one
 /// value at a time is enough.
-#[derive(Debug)]
 pub(crate) struct BetweenCallbacks<K, V>(Mutex<Option<(K, V)>>);
 
 impl<K, V> Default for BetweenCallbacks<K, V> {
@@ -66,6 +95,6 @@ impl<K: PartialEq, V> BetweenCallbacks<K, V> {
     }
 
     fn put(&self, new: Option<(K, V)>) -> Option<(K, V)> {
-        std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), new)
+        mem::replace(&mut *lock(&self.0), new)
     }
 }

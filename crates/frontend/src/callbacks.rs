@@ -56,7 +56,7 @@ pub fn job_begin(frontend: &Frontend, mut job: impl JobMut) -> bool {
         undo_begin(frontend, job);
         return false;
     }
-    frontend.entered_ipus.begun.leave(job.id(), ());
+    frontend.accounting_notes.begun.leave(job.id(), ());
     frontend.mind_deadline(*job, &claim);
     if frontend.ledger().is_launched(job.id()) {
         // Its partition was ready before it, so the job need not wait. Nothing has seen the gate under this

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ledger::{Claim, Ledger, Millis, Place, PoolChoice, Wish};
+use ledger::{Claim, Ledger, Millis, Place, PoolChoice, Preparation, Wish};
 use tracing::error;
 use vipu_types::{Asked, ControllerName, Grant, IpuCount, JobOption, JobRun, PartitionId, Shape};
 
@@ -10,7 +10,6 @@ use crate::cabling::GroupIpus;
 use crate::frontend::Frontend;
 use crate::in_slurm::{InSlurm, wish};
 use crate::models::Models;
-use crate::preparing;
 use crate::request::Resolved;
 use crate::slurm::Job;
 
@@ -78,7 +77,7 @@ struct Choosing<'a, J> {
 impl<J: Job> Choosing<'_, J> {
     /// The partition of a pool.
     fn of_pool(&mut self) -> Option<Chosen> {
-        if let Some(ready) = preparing::ready_for(self.ledger, self.job, self.wanted) {
+        if let Some(ready) = ready_for(self.ledger, self.job, self.wanted) {
             let Claim { partition, controller, size, shape, ipus, .. } = ready;
             return Some(Chosen { partition, controller, size, gcds: shape.gcds, ipus });
         }
@@ -91,10 +90,10 @@ impl<J: Job> Choosing<'_, J> {
 
     /// The partition that is made for the job, or is there and is not another job's.
     fn of_its_own(&mut self, run: JobRun, nodes: usize, now: Millis) -> Option<Chosen> {
-        let gcds = self.models.gcds(u32::try_from(nodes).unwrap_or(u32::MAX), self.wanted)?;
+        let gcds = self.gcds(nodes)?;
         // One from before the mode in which hosts have IPUs of their own has others.
         let may_be_ready = !matches!(self.own, Some(GroupIpus::Block(_)));
-        let ready = may_be_ready.then(|| preparing::ready_for(self.ledger, self.job, self.wanted)).flatten();
+        let ready = may_be_ready.then(|| ready_for(self.ledger, self.job, self.wanted)).flatten();
         let (partition, controller, ipus) = match ready {
             Some(Claim { partition, controller, ipus, .. }) => (partition, controller, ipus),
             None => {
@@ -107,6 +106,17 @@ impl<J: Job> Choosing<'_, J> {
             }
         };
         Some(Chosen { partition, controller, size: self.wanted.size, gcds, ipus })
+    }
+
+    /// The number of GCDs in the partition of a job with this number of nodes.
+    fn gcds(&self, nodes: usize) -> Option<u32> {
+        let (wanted, settings) = (self.wanted, self.models.settings(&self.wanted.model)?);
+        if settings.shared_partition.is_some() {
+            return Some(1);
+        }
+        let shape = wanted.shape.by_site(settings.use_reconfig_partition);
+        let nodes = u32::try_from(nodes).unwrap_or(u32::MAX);
+        Some(shape.settled(wanted.size, settings.link_domain_size, nodes).gcds)
     }
 
     /// An id for the next partition of this run. If the model has none, the log says so.
@@ -137,6 +147,13 @@ impl<J: Job> Choosing<'_, J> {
         let ipus = self.ledger.place(&wish, &controller, self.jobs);
         Some((controller, ipus))
     }
+}
+
+/// The claim of the partition that is ready for this job.
+fn ready_for(ledger: &Ledger, job: impl Job, wanted: &Resolved) -> Option<Claim> {
+    let Preparation { claim, ready } = ledger.preparation(job.id())?;
+    let is_for = wanted.is_claimed_by(ledger, &claim, job.user(), job.restart_count());
+    (ready.is_some() && is_for).then_some(claim)
 }
 
 /// The claim of one run of a job, without the places of its IPUs.

@@ -1,20 +1,18 @@
 //! State that lives as long as one slurmctld is in charge of Slurm's jobs.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use ledger::{Action, Claim, Ending, Event, LicenseReservations, Millis, ModelFacts, Seconds, WholeTimes};
 use tracing::error;
-use vipu_types::{GresType, IpuCount, JobRun, ModelName, PartitionId};
+use vipu_types::{GresType, IpuCount, JobRun, ModelName};
 
-use crate::accounting::EnteredIpus;
-use crate::between_callbacks::{Asked, BetweenCallbacks, OnNodes, Told};
+use crate::between_callbacks::{AccountingNotes, TestNotes};
 use crate::expected::Expected;
+use crate::from_before::FromBefore;
 use crate::internal_error;
-use crate::jobs_before::JobsBefore;
 use crate::models::Models;
-use crate::node_choice::Choice;
 use crate::outside::{HostTask, Outside};
 use crate::shared_ledger::{LockedLedger, SharedLedger};
 use crate::slurm::Job;
@@ -42,31 +40,15 @@ pub struct Frontend {
     scheduling_interval: AtomicI64,
     /// BatchStartTimeout of slurm.conf in seconds.
     batch_start_timeout: AtomicI64,
-    /// The jobs to preempt for a job, kept from before the stock selector's test until after it.
-    pub(crate) victims: BetweenCallbacks<u32, Vec<u32>>,
-    /// The work that follows if the stock selector finds nodes, kept from before its test until after it.
-    pub(crate) on_nodes: BetweenCallbacks<u32, OnNodes>,
-    /// The controllers among whose nodes a running test may choose.
-    pub(crate) choice: BetweenCallbacks<u32, Choice>,
-    /// Launch times of batch scripts that an earlier slurmctld launched, by partition and job: another job may get a
-    /// partition of a pool.
-    pub(crate) launched_before: Mutex<HashMap<(PartitionId, u32), Seconds>>,
-    /// The nodes of runs of which processes may be left, by the job that must not begin again before they told.
-    pub(crate) left_runs: Mutex<HashMap<u32, Vec<String>>>,
-    /// The partitions whose lines in sacct will end as failed.
-    pub(crate) failed_partitions: Mutex<HashSet<PartitionId>>,
+    pub(crate) test_notes: TestNotes,
+    pub(crate) accounting_notes: AccountingNotes,
+    pub(crate) before: FromBefore,
     /// The nodes on which jobs are expected whose partitions are made first.
     pub(crate) expected: Expected,
-    /// The jobs that existed when this slurmctld took over.
-    pub(crate) jobs_before: JobsBefore,
-    /// The start that backfill was told, until it asks again.
-    pub(crate) told: BetweenCallbacks<Asked, Told>,
     /// The Slurm partitions that were found to have IPUs.
     pub(crate) slurm_partition_ipus: Found,
     /// The facts about jobs for the status document.
     pub(crate) seen_jobs: SeenJobs,
-    /// The changes of Slurm's records for its accounting.
-    pub(crate) entered_ipus: EnteredIpus,
     /// The reservations of licences at the host thread's last look.
     license_reservations: Mutex<Arc<BTreeMap<ModelName, LicenseReservations>>>,
     /// The times in which only the largest jobs run.
@@ -87,18 +69,12 @@ impl Frontend {
             panicked: Mutex::default(),
             scheduling_interval: AtomicI64::default(),
             batch_start_timeout: AtomicI64::default(),
-            victims: BetweenCallbacks::default(),
-            on_nodes: BetweenCallbacks::default(),
-            choice: BetweenCallbacks::default(),
-            failed_partitions: Mutex::default(),
-            launched_before: Mutex::default(),
-            left_runs: Mutex::default(),
+            test_notes: TestNotes::default(),
+            accounting_notes: AccountingNotes::default(),
+            before: FromBefore::default(),
             expected: Expected::default(),
-            jobs_before: JobsBefore::default(),
-            told: BetweenCallbacks::default(),
             slurm_partition_ipus: Found::default(),
             seen_jobs: SeenJobs::default(),
-            entered_ipus: EnteredIpus::default(),
             license_reservations: Mutex::default(),
             whole_times: KnownTimes::default(),
         }
@@ -207,7 +183,7 @@ impl Frontend {
 
     /// Notes that an earlier slurmctld launched the batch script of this run at this time. It is not launched again.
     pub(crate) fn note_launched_before(&self, claim: &Claim, at: Seconds) {
-        lock(&self.launched_before).insert((claim.partition.clone(), claim.run.job), at);
+        lock(&self.before.launched).insert((claim.partition.clone(), claim.run.job), at);
     }
 
     /// Shows the reason why a job waits, by [`HostTask::ShowReason`].

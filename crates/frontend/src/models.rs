@@ -13,7 +13,6 @@ use vipu_types::{
 };
 
 use crate::cabling::Cabling;
-use crate::request::{Resolved, size_below};
 
 /// One model, with its settings in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +30,11 @@ pub struct Model {
 /// All models, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Models(pub BTreeMap<ModelName, Model>);
+
+/// The largest partition size not above `limit`.
+pub(crate) fn size_below(limit: u32) -> u64 {
+    limit.checked_ilog2().map_or(0, |log| 1 << log)
+}
 
 /// The site's limits on remedies for the failed jobs of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -183,17 +187,6 @@ impl Models {
     pub(crate) fn nodes_of(&self, pod: &PodId) -> String {
         let nodes = self.settings(&pod.model).and_then(|own| own.nodes.get(&pod.controller));
         nodes.cloned().unwrap_or_default()
-    }
-
-    /// The number of GCDs in the partition of a job with this number of nodes. None if the model has no
-    /// settings.
-    pub(crate) fn gcds(&self, nodes: u32, wanted: &Resolved) -> Option<u32> {
-        let settings = self.settings(&wanted.model)?;
-        if settings.shared_partition.is_some() {
-            return Some(1);
-        }
-        let shape = wanted.shape.by_site(settings.use_reconfig_partition);
-        Some(shape.settled(wanted.size, settings.link_domain_size, nodes).gcds)
     }
 
     /// The controller that is tried first. None if the model has no settings.

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use ledger::{Seconds, Wish};
 use vipu_types::{ControllerName, ModelName};
 
-use crate::allowed_ipus::AllowedIpus;
 use crate::cabling::{Cabling, GroupIpus, NodeGroup};
 use crate::models::Models;
 use crate::request::Resolved;
@@ -58,14 +57,9 @@ impl Choice {
         Some(Self { nodes, left, tried: None, is_part, starts: Vec::new(), is_repeated: false, is_last })
     }
 
-    /// The IPUs among which the job may choose: any of the groups' controllers, or the block of each group.
-    pub(crate) fn allowed(&self) -> Vec<AllowedIpus> {
-        let controllers: Option<BTreeSet<_>> =
-            self.left.iter().map(|group| group.controller().cloned()).collect();
-        match controllers {
-            Some(all) => vec![AllowedIpus::Any(Some(all))],
-            None => self.left.iter().map(|group| AllowedIpus::from(&group.ipus)).collect(),
-        }
+    /// The groups that may be tried.
+    pub(crate) fn groups(&self) -> &[NodeGroup] {
+        &self.left
     }
 
     /// Tries the group with these IPUs.
@@ -74,8 +68,8 @@ impl Choice {
     }
 
     /// The IPUs of the group that is tried.
-    pub(crate) fn tried(&self) -> Option<AllowedIpus> {
-        Some(AllowedIpus::from(&self.tried.as_ref()?.ipus))
+    pub(crate) fn tried(&self) -> Option<&GroupIpus> {
+        Some(&self.tried.as_ref()?.ipus)
     }
 
     /// Leaves out the nodes of all groups but that which is tried: the first one, if none was chosen.
@@ -142,19 +136,6 @@ pub(crate) fn about(models: &Models, wish: &Wish, why: String) -> String {
 fn on<'a>(why: String, controllers: impl IntoIterator<Item = &'a ControllerName>) -> String {
     let names: Vec<_> = controllers.into_iter().map(ControllerName::to_string).collect();
     format!("{why}, on {}", names.join(" and "))
-}
-
-/// The fewest jobs that have to go, as `find` tells them for the IPUs of one group or, without a choice, for all. The
-/// group is tried.
-pub(crate) fn fewest(
-    choice: Option<&mut Choice>,
-    find: impl Fn(&AllowedIpus) -> Option<Vec<u32>>,
-) -> Option<Vec<u32>> {
-    let Some(choice) = choice else { return find(&AllowedIpus::Any(None)) };
-    let on = |group: &NodeGroup| Some((find(&AllowedIpus::from(&group.ipus))?, group.ipus.clone()));
-    let (jobs, ipus) = choice.left.iter().filter_map(on).min_by_key(|(jobs, _)| jobs.len())?;
-    choice.try_ipus(&ipus);
-    Some(jobs)
 }
 
 impl Models {

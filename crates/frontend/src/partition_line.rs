@@ -20,7 +20,7 @@ pub(crate) fn begin(frontend: &Frontend, job: &mut impl JobMut, claim: &Claim) {
 /// Notes that the partition could not be made, or failed.
 pub(crate) fn fail(frontend: &Frontend, claim: &Claim) {
     if frontend.models().has_partition_lines(&claim.model) {
-        let mut failed = lock(&frontend.failed_partitions);
+        let mut failed = lock(&frontend.accounting_notes.failed_partitions);
         // Some lines have no end: those of jobs that left COMPLETING early.
         failed.retain(|partition| frontend.ledger().holder(partition).is_some());
         failed.insert(claim.partition.clone());
@@ -29,7 +29,7 @@ pub(crate) fn fail(frontend: &Frontend, claim: &Claim) {
 
 /// Ends the line. `launch_raised`: the job was never launched.
 pub(crate) fn end(frontend: &Frontend, job: &mut impl JobMut, claim: &Claim, launch_raised: bool) {
-    let has_failed = lock(&frontend.failed_partitions).remove(&claim.partition);
+    let has_failed = lock(&frontend.accounting_notes.failed_partitions).remove(&claim.partition);
     // The record of a job that is past COMPLETING may be that of another run.
     if !frontend.models().has_partition_lines(&claim.model) || !job.is_completing() {
         return;

@@ -6,10 +6,10 @@
 
 use crate::slurm::Job;
 use crate::slurm::Test;
-use ledger::{Candidate, Claim, Event, Jobs as _, Ledger, Preparation, Rank};
+use ledger::{Candidate, Claim, Event, Jobs as _, Ledger, Rank};
 use vipu_types::JobRun;
 
-use crate::allowed_ipus::{AllowedIpus, AskingJob};
+use crate::allowed_ipus::{AllowedIpus, AskingJob, PREPARING};
 use crate::between_callbacks::OnNodes;
 use crate::cabling::GroupIpus;
 use crate::claiming;
@@ -18,9 +18,6 @@ use crate::in_slurm::{InSlurm, wish};
 use crate::request::Resolved;
 use crate::verdict::{Verdict, wait};
 use crate::waiting_job::WaitingJob;
-
-/// The reason in squeue while the partition is made.
-const REASON: &str = "vipu: preparing";
 
 /// Gives up a partition that is prepared for a job, if the job does not want it any more.
 pub(crate) fn forgo_unwanted(asking: &AskingJob<'_, impl Job>) {
@@ -39,19 +36,6 @@ pub(crate) fn forgo_unwanted(asking: &AskingJob<'_, impl Job>) {
 pub(crate) fn is_wanted(frontend: &Frontend, waiting: &WaitingJob, claim: &Claim) -> bool {
     let wanted = waiting.wanted(&frontend.models());
     wanted.is_some_and(|wanted| waiting.has_claimed(&wanted, &frontend.ledger(), claim))
-}
-
-/// The reason of a job whose partition is being prepared. It names the trouble that delays it, if any.
-pub(crate) fn being_made(ledger: &Ledger, claim: &Claim) -> String {
-    let trouble = ledger.trouble_of(claim);
-    trouble.map_or_else(|| REASON.to_owned(), |trouble| trouble.to_string())
-}
-
-/// The claim of the partition that is ready for this job.
-pub(crate) fn ready_for(ledger: &Ledger, job: impl Job, wanted: &Resolved) -> Option<Claim> {
-    let Preparation { claim, ready } = ledger.preparation(job.id())?;
-    let is_for = wanted.is_claimed_by(ledger, &claim, job.user(), job.restart_count());
-    (ready.is_some() && is_for).then_some(claim)
 }
 
 /// Whether the partition of a job that could start now is made first. It is not for:
@@ -133,7 +117,7 @@ pub(crate) fn nodes_before(asking: &AskingJob<'_, impl Job>) -> Vec<u32> {
 
 /// Continues after the stock selector has found nodes for a start, possibly with jobs to preempt.
 pub(crate) fn on_nodes(frontend: &Frontend, job: impl Job, test: &impl Test) -> Verdict {
-    match frontend.on_nodes.take(&job.id()) {
+    match frontend.test_notes.on_nodes.take(&job.id()) {
         Some(OnNodes::Prepare(wanted)) if !test.has_victims() => begin(frontend, job, test, wanted),
         Some(OnNodes::Prepare(_)) | None => Verdict::Go,
         Some(OnNodes::Displace(others, why)) => {
@@ -156,5 +140,5 @@ fn begin(frontend: &Frontend, job: impl Job, test: &impl Test, wanted: Resolved)
         // That job comes after this one. Otherwise its nodes would have been left out of the test.
         frontend.tell(Event::Forgo { job: other, in_vain: false });
     }
-    wait(frontend, job, REASON.into())
+    wait(frontend, job, PREPARING.into())
 }

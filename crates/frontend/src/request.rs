@@ -10,7 +10,7 @@ use vipu_types::{
 };
 
 use crate::limits::Standing;
-use crate::models::{Model, Models};
+use crate::models::{Model, Models, size_below};
 use crate::slurm::Job;
 
 /// The parts of a job's record or submit message that concern IPUs.
@@ -376,11 +376,6 @@ impl Model {
             (as_asked, _) => as_asked,
         }
     }
-}
-
-/// The largest partition size not above `limit`.
-pub(crate) fn size_below(limit: u32) -> u64 {
-    limit.checked_ilog2().map_or(0, |log| 1 << log)
 }
 
 /// Sizes in words, as in `4, 8 or 16 IPUs`.

@@ -28,10 +28,10 @@ pub fn before(
     question: Question,
     test: &mut impl Test,
 ) -> Verdict {
-    frontend.victims.clear();
-    frontend.on_nodes.clear();
-    let told = frontend.told.take(&Asked::of(**job));
-    let earlier = frontend.choice.take(&job.id());
+    frontend.test_notes.victims.clear();
+    frontend.test_notes.on_nodes.clear();
+    let told = frontend.test_notes.told.take(&Asked::of(**job));
+    let earlier = frontend.test_notes.choice.take(&job.id());
     if question == Question::Other || !job.mentions_vipu() {
         return Verdict::Go;
     }
@@ -55,7 +55,7 @@ pub fn before(
         match verdict {
             Verdict::Go => {
                 choice.leave_out_others(test);
-                frontend.choice.leave(job.id(), choice);
+                frontend.test_notes.choice.leave(job.id(), choice);
             }
             Verdict::Wait | Verdict::Never => choice.put_back(test),
             Verdict::Answered | Verdict::Again => {}
@@ -122,7 +122,7 @@ fn obstacle(frontend: &Frontend, job: impl Job, wanted: &Resolved, question: Que
     if question == Question::Start && !frontend.has_read_journal() {
         return Some("vipu: slurmctld still reads the journal of partitions".into());
     }
-    if let Some(nodes) = lock(&frontend.left_runs).get(&job.id()) {
+    if let Some(nodes) = lock(&frontend.before.left_runs).get(&job.id()) {
         return Some(not_told(&nodes.join(",")));
     }
     over_share(frontend, job, wanted).map(|why| why.to_string())
@@ -153,7 +153,7 @@ fn start_now(
             if !is_prepared {
                 test.leave_out(&preparing::nodes_before(asking));
                 if preparing::is_to_be_prepared(asking, &ipus) {
-                    frontend.on_nodes.leave(job.id(), OnNodes::Prepare((*wanted).clone()));
+                    frontend.test_notes.on_nodes.leave(job.id(), OnNodes::Prepare((*wanted).clone()));
                 }
             }
             return Verdict::Go;
@@ -161,9 +161,9 @@ fn start_now(
     };
     if is_for_room
         && let Some(others) =
-            node_choice::fewest(choice.as_deref_mut(), |ipus| preparing::displaced(asking, ipus))
+            allowed_ipus::fewest(choice.as_deref_mut(), |ipus| preparing::displaced(asking, ipus))
     {
-        frontend.on_nodes.leave(job.id(), OnNodes::Displace(others, why));
+        frontend.test_notes.on_nodes.leave(job.id(), OnNodes::Displace(others, why));
         return Verdict::Go;
     }
     let shown = node_choice::reason(choice.as_deref(), why);
@@ -171,12 +171,12 @@ fn start_now(
         return wait(frontend, *job, shown);
     }
     let candidates = candidates(test);
-    match node_choice::fewest(choice, |ipus| ipus.victims(asking, &candidates)) {
+    match allowed_ipus::fewest(choice, |ipus| ipus.victims(asking, &candidates)) {
         None => wait(frontend, *job, shown),
         Some(none) if none.is_empty() => wait(frontend, *job, format!("{shown}; on their way out")),
         Some(victims) => {
             // Slurm preempts them only if the stock selector finds nodes as well: see `after`.
-            frontend.victims.leave(job.id(), victims);
+            frontend.test_notes.victims.leave(job.id(), victims);
             Verdict::Go
         }
     }
@@ -191,10 +191,15 @@ fn first_start(
     if let Some(prepared) = prepared {
         return prepared.start(asking);
     }
-    let Some(choice) = choice else { return AllowedIpus::Any(None).start(asking) };
-    let mut starts = choice.allowed().into_iter().map(|ipus| ipus.start(asking));
-    let first = starts.next().unwrap_or_else(|| AllowedIpus::Any(None).start(asking));
-    first.or_else(|why| starts.find_map(Result::ok).ok_or(why))
+    let mut not_now = None;
+    for ipus in AllowedIpus::of_choice(choice) {
+        match ipus.start(asking) {
+            Ok(ipus) => return Ok(ipus),
+            Err(why) => not_now = not_now.or(Some(why)),
+        }
+    }
+    Err(not_now
+        .unwrap_or_else(|| NotNow { why: "vipu: no IPUs belong to its nodes".into(), is_for_room: false }))
 }
 
 /// The reason why a waiting job would be refused for its IPUs now. It asks the questions of [`start_now`] and
@@ -245,7 +250,7 @@ fn asked_by_backfill(
     if start != told.start || start == Some(from) {
         return Verdict::Go;
     }
-    wait_for_ipus(&frontend.told, job, told, test)
+    wait_for_ipus(&frontend.test_notes.told, job, told, test)
 }
 
 /// Tells backfill a start that the job's IPUs dictate.
@@ -272,7 +277,7 @@ pub fn after<J: JobMut>(
     question: Question,
     test: &mut impl Test<Job = J::Target>,
 ) -> Verdict {
-    let choice = frontend.choice.take(&job.id());
+    let choice = frontend.test_notes.choice.take(&job.id());
     if question == Question::Start {
         accounting::waive_for_whole_nodes(frontend, job);
     }
@@ -285,7 +290,7 @@ pub fn after<J: JobMut>(
         accounting::request(frontend, job, wanted);
     }
     if question == Question::Start {
-        let victims = frontend.victims.take(&job.id());
+        let victims = frontend.test_notes.victims.take(&job.id());
         let victims: Vec<_> = victims.into_iter().flatten().filter_map(|id| job.other(id)).collect();
         test.preempt(&victims);
         return preparing::on_nodes(frontend, **job, test);
@@ -303,11 +308,11 @@ pub fn after<J: JobMut>(
 /// Continues after the stock selector said no. Whether the test has to be repeated for the nodes of another
 /// controller.
 pub fn refused(frontend: &Frontend, job: impl Job, test: &mut impl Test) -> bool {
-    let Some(choice) = frontend.choice.take(&job.id()) else { return false };
+    let Some(choice) = frontend.test_notes.choice.take(&job.id()) else { return false };
     choice.put_back(test);
     let next = choice.next();
     let is_repeated = next.is_some();
-    next.into_iter().for_each(|next| frontend.choice.leave(job.id(), next));
+    next.into_iter().for_each(|next| frontend.test_notes.choice.leave(job.id(), next));
     is_repeated
 }
 
@@ -323,15 +328,14 @@ fn will_run(
     if AllowedIpus::prepared(&asking).is_some() {
         return Verdict::Go;
     }
-    let tried = choice.as_ref().and_then(Choice::tried);
-    let ipus = tried.unwrap_or(AllowedIpus::Any(None));
+    let ipus = AllowedIpus::tried(choice.as_ref());
     let (now, by_backfill) = (asking.jobs.now(), job.is_backfill_test());
     let nodes_free = now.max(Seconds(job.start_time().max(test.not_before().unwrap_or(0))));
     if let Some(mut choice) = choice.filter(|choice| !choice.is_last()) {
         let start = ipus.forecast(&asking, nodes_free);
         if start != Some(now) {
             choice.note_start(start);
-            choice.next().into_iter().for_each(|next| frontend.choice.leave(job.id(), next));
+            choice.next().into_iter().for_each(|next| frontend.test_notes.choice.leave(job.id(), next));
             return Verdict::Again;
         }
     }
@@ -355,7 +359,7 @@ fn will_run(
         if let Err(why) = frontend.ledger().why_not_now(&ipus.wish(&asking), &asking.jobs) {
             frontend.show_reason(job.id(), why.to_string());
         }
-        return wait_for_ipus(&frontend.told, job, Told { at: now, start }, test);
+        return wait_for_ipus(&frontend.test_notes.told, job, Told { at: now, start }, test);
     }
     job.expect_start(start.map_or(now.0 + BEYOND_ANY_PLAN, |start| start.0));
     Verdict::Go

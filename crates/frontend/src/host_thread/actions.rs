@@ -148,7 +148,7 @@ fn open_launch(frontend: &Frontend, slurm: &mut impl Locked, claim: Claim, after
         starts = true;
     }
     let launched_before =
-        lock(&frontend.launched_before).remove(&(claim.partition.clone(), claim.run.job)).filter(|_| starts);
+        lock(&frontend.before.launched).remove(&(claim.partition.clone(), claim.run.job)).filter(|_| starts);
     match launched_before {
         Some(at) => {
             info!("{}: an earlier slurmctld has launched it; it is not launched again", claim.run);

@@ -67,7 +67,7 @@ pub(super) fn take_over(
         // id of the array, and another task may have it now.
         let waiting = job_after(&claim.run).or(claim.task.is_none().then_some(claim.run.job));
         if let Some(job) = waiting {
-            lock(&frontend.left_runs).insert(job, claim.nodes.clone());
+            lock(&frontend.before.left_runs).insert(job, claim.nodes.clone());
         }
         LeftRun { claim, waiting, was_launched }
     });

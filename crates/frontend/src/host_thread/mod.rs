@@ -8,6 +8,7 @@ mod counts_recheck;
 mod end_job;
 mod ended_jobs;
 mod job_deadlines;
+mod jobs_to_see;
 mod kept_partitions;
 mod license_reservations;
 pub(crate) mod lost_runs;
@@ -29,6 +30,7 @@ use self::end_job::BEGIN_SOON;
 use self::end_job::starting;
 use self::ended_jobs::EndedJobs;
 use self::job_deadlines::Deadlines;
+use self::jobs_to_see::JobsToSee;
 use self::node_questions::NodeQuestions;
 use self::reason_recheck::ReasonRecheck;
 use self::terminals::Terminals;
@@ -38,7 +40,6 @@ use crate::guard::guard;
 use crate::outside::{HostTask, LostRuns};
 use crate::scheduling::not_told;
 use crate::slurm::{Job, JobMut, Locked, Slurm};
-use crate::status::seen_jobs::JobsToSee;
 use crate::{accounting, callbacks, keep_and_requeue, show_partition};
 
 /// The time between two looks at a suspended job that has its partition.

@@ -272,7 +272,7 @@ impl NodeQuestions {
         for AskedProcesses { run: LeftRun { claim, waiting, .. }, is_unsure, .. } in over {
             let is_down = if is_unsure { ", as far as nodes answer" } else { "" };
             info!("{}: no process of it is left{is_down}; partition {} goes", claim.run, claim.partition);
-            waiting.and_then(|job| lock(&frontend.left_runs).remove(&job));
+            waiting.and_then(|job| lock(&frontend.before.left_runs).remove(&job));
             frontend.tell(match is_unsure {
                 true => Event::NodesUnknown(claim.partition),
                 false => Event::NodesDone(claim.partition),

@@ -1,45 +1,34 @@
 //! Facts about jobs, as the host thread last saw them.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::mem;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use ledger::Seconds;
 use vipu_status::{Job, Rank, UNLIMITED};
-use vipu_types::{GresRequest, IpuCount, ModelName};
+use vipu_types::{IpuCount, ModelName};
 
-use crate::frontend::Frontend;
-use crate::guard::guard;
-use crate::slurm::{Job as _, Slurm};
 use crate::sync::{Mutex, lock};
-
-/// The most jobs that are looked at under one lock, which takes less than two milliseconds.
-const AT_ONCE: usize = 500;
-
-/// The most jobs that are found because they wait for something else than IPUs, so that one user cannot make
-/// the document too large for its readers.
-const MOST_PENDING: usize = 10_000;
 
 /// The facts about one job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SeenJob {
     /// Documents share it.
-    pub(super) job: Arc<Job>,
-    pub(super) reason: Option<Arc<str>>,
-    pub(super) rank: Rank,
+    pub(crate) job: Arc<Job>,
+    pub(crate) reason: Option<Arc<str>>,
+    pub(crate) rank: Rank,
     /// The tasks of a job array for which the job stands. 1 for other jobs.
-    pub(super) tasks: u32,
+    pub(crate) tasks: u32,
     /// The model and the IPUs that it wants. None if it does not wait, or if its request is no longer valid.
-    pub(super) waits_for: Option<(ModelName, IpuCount)>,
+    pub(crate) waits_for: Option<(ModelName, IpuCount)>,
     /// The Unix time of the first look that showed that it waits for something else than IPUs, for example
     /// because it is held. None if the last look showed otherwise.
-    pub(super) elsewhere_since: Option<Seconds>,
-    latest_end: LatestEnd,
+    pub(crate) elsewhere_since: Option<Seconds>,
+    pub(crate) latest_end: LatestEnd,
 }
 
 /// The latest end of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LatestEnd {
+pub(crate) enum LatestEnd {
     /// It has its nodes and ends by this time.
     At(i64),
     /// It has its nodes and no time limit.
@@ -133,7 +122,7 @@ impl SeenJobs {
     }
 
     /// Notes a look at a job. None means that Slurm no longer has the job.
-    pub(super) fn note(&self, job: u32, seen: Option<SeenJob>) {
+    pub(crate) fn note(&self, job: u32, seen: Option<SeenJob>) {
         debug_assert!(seen.as_ref().is_none_or(|seen| seen.job.id == job));
         let mut book = lock(&self.0);
         let before = book.jobs.get(&job);
@@ -159,88 +148,9 @@ impl SeenJobs {
     }
 }
 
-/// The jobs that the host thread still has to look at.
-#[derive(Default)]
-pub(crate) struct JobsToSee {
-    jobs: BTreeSet<u32>,
-    /// Whether the pending jobs with IPUs still have to be found.
-    and_all_pending: bool,
-}
-
-impl JobsToSee {
-    /// Adds jobs, unless earlier ones still wait for their look. The composer then asks again.
-    pub(crate) fn add(&mut self, jobs: Vec<u32>, and_all_pending: bool) {
-        if self.is_empty() {
-            self.jobs.extend(jobs);
-        }
-        self.and_all_pending |= and_all_pending;
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.jobs.is_empty() && !self.and_all_pending
-    }
-
-    /// Looks at the next jobs. The others wait for the next turn, so that tasks are not held up.
-    pub(crate) fn look(&mut self, frontend: &Frontend, slurm: &mut impl Slurm) {
-        if mem::take(&mut self.and_all_pending) {
-            self.jobs.extend(slurm.pending_with_ipus().into_iter().take(MOST_PENDING));
-        }
-        let jobs: Vec<u32> = self.jobs.iter().take(AT_ONCE).copied().collect();
-        let Some(last) = jobs.last() else { return };
-        self.jobs = self.jobs.split_off(&(last + 1));
-        let seen = slurm.look_at(&jobs, |job| {
-            guard(&|| format!("look at job {}", job.id()), None, || Some(see(frontend, job)))
-        });
-        for (job, seen) in jobs.into_iter().zip(seen) {
-            frontend.seen_jobs.note(job, seen.flatten());
-        }
-    }
-}
-
-fn see(frontend: &Frontend, job: impl crate::slurm::Job) -> SeenJob {
-    SeenJob {
-        job: Arc::new(Job {
-            id: job.id(),
-            user: job.user(),
-            component: (job.het_job() != 0).then(|| (job.het_job(), job.het_offset())),
-            array: job.array().filter(|_| !job.is_unsplit_array()),
-            name: job.name().map(Arc::from),
-            slurm_partition: job.slurm_partition().map(Arc::from),
-            qos: job.qos().map(Arc::from),
-        }),
-        reason: Some(job).filter(|job| job.is_pending()).and_then(|job| job.shown_reason()).map(Arc::from),
-        tasks: job.tasks_left().max(1),
-        rank: Rank {
-            in_reservation: job.is_in_reservation(),
-            tier: job.priority_tier(),
-            priority: job.priority(),
-        },
-        waits_for: Some(job).filter(|job| job.is_pending()).and_then(|job| waits_for(frontend, job)),
-        elsewhere_since: (job.is_pending() && !job.waits_in_line()).then(|| frontend.outside().unix_time()),
-        latest_end: match job {
-            job if job.is_pending() => LatestEnd::AfterStart(job.time_limit()),
-            job if job.is_running() && has_no_limit(job.time_limit()) => LatestEnd::Open,
-            job if job.is_running() => LatestEnd::At(job.end_time()),
-            job if job.is_suspended() => LatestEnd::Suspended,
-            _ => LatestEnd::Over,
-        },
-    }
-}
-
 /// Whether a job with this time limit in seconds has none.
-fn has_no_limit(seconds: i64) -> bool {
+pub(crate) fn has_no_limit(seconds: i64) -> bool {
     seconds.unsigned_abs() >= UNLIMITED
-}
-
-/// The model and the IPUs of the job's request, also if the site's limits refuse it by now.
-fn waits_for(frontend: &Frontend, job: impl crate::slurm::Job) -> Option<(ModelName, IpuCount)> {
-    match frontend.models().wanted(job) {
-        Ok(wanted) => wanted.map(|wanted| (wanted.model, wanted.size)),
-        Err(_) => {
-            let request = GresRequest::find(&job.tres_per_node()?).ok()??;
-            Some((request.of.as_ref()?.model(), IpuCount::new(request.ipus()?).ok()?))
-        }
-    }
 }
 
 /// The job of the document. A job that was not seen yet has its id only.

@@ -1,13 +1,24 @@
-//! The jobs that existed when this slurmctld took over.
+//! What this slurmctld knows from the time before it took over.
 
 use std::collections::HashMap;
 
-use ledger::Claim;
-use vipu_types::JobRun;
+use ledger::{Claim, Seconds};
+use vipu_types::{JobRun, PartitionId};
 
 use crate::slurm::{Job, leader_of};
 use crate::sync::{Mutex, lock};
 use crate::waiting_job::WaitingJob;
+
+/// Jobs and runs from before this slurmctld took over.
+#[derive(Default)]
+pub(crate) struct FromBefore {
+    pub(crate) jobs: JobsBefore,
+    /// Launch times of batch scripts that an earlier slurmctld launched, by partition and job: another job may get a
+    /// partition of a pool.
+    pub(crate) launched: Mutex<HashMap<(PartitionId, u32), Seconds>>,
+    /// The nodes of runs of which processes may be left, by the job that must not begin again before they told.
+    pub(crate) left_runs: Mutex<HashMap<u32, Vec<String>>>,
+}
 
 /// The jobs that existed when this slurmctld took over, kept until the journal has been read.
 #[derive(Default)]
