@@ -8,17 +8,17 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault, Rpc};
-use testbed::{Cluster, wait_for, wait_until};
+use testbed::{Cluster, wait_until};
 use vipu_client::Call;
 
 use crate::{
     Extent, Row, Target,
     gate::Gate,
+    jobs_per_second::first_and_last_start,
     prolog::Prolog,
-    row::Scale,
-    sides::{Side, alternate, pairs, settings, with_both},
+    sides::{Side, alternate, settings, with_both},
 };
 
 const LIMIT: Duration = Duration::from_secs(120);
@@ -41,9 +41,8 @@ pub(crate) fn measure(extent: Extent) -> Result<Vec<Row>> {
             round += 1;
             burst.last_launch(both.cluster(side), side, round)
         })?;
-        let pairs = pairs(&measured, |time| 1e3 * time.as_secs_f64());
-        let (name, what) = ("burst", "last launch of 64 jobs that become ready together");
-        Ok(vec![Row { name, what, unit: "ms", scale: Scale::Ratio, target: Target::AtMost(1.15), pairs }])
+        let row = ("burst", "last launch of 64 jobs that become ready together", "ms");
+        Ok(vec![Row::ratio(row, Target::AtMost(1.15), &measured, |time| 1e3 * time.as_secs_f64())])
     })
 }
 
@@ -72,13 +71,8 @@ impl Burst {
             true => cluster.mock().clear().map(|()| None)?,
             false => Some(self.start.open()?),
         };
-        let times = wait_for(&format!("{} jobs to start", self.jobs), LIMIT, || {
-            let times = cluster.job_file(&starts);
-            Ok((times.lines().count() == self.jobs).then_some(times))
-        })?;
-        let times: Vec<u64> = times.lines().map(str::parse).collect::<Result<_, _>>()?;
-        let (first, last) = times.iter().min().zip(times.iter().max()).context("no job started")?;
-        ensure!(*first >= released, "a job started before it was ready");
+        let (first, last) = first_and_last_start(cluster, &starts, self.jobs, LIMIT)?;
+        ensure!(first >= released, "a job started before it was ready");
         drop(open);
         self.end_all(cluster)?;
         Ok(Duration::from_nanos(last - released))

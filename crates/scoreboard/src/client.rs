@@ -11,8 +11,7 @@ use vipu_types::{IpuCount, PartitionId};
 
 use crate::{
     Extent, Row, Target,
-    row::Scale,
-    sides::{Side, alternate, pairs},
+    sides::{Side, alternate},
 };
 
 const PARTITION: &str = "measured";
@@ -53,7 +52,7 @@ pub(crate) fn measure(extent: Extent) -> Result<Vec<Row>> {
     };
     per_second(Side::Stock)?;
     per_second(Side::Ours)?;
-    let pairs = pairs(&alternate(extent.pairs(30), per_second)?, |calls| *calls);
-    let (name, what) = ("client", "status calls of vipu-client per second, beside the bare stub");
-    Ok(vec![Row { name, what, unit: "1/s", scale: Scale::Ratio, target: Target::AtLeast(0.95), pairs }])
+    let measured = alternate(extent.pairs(30), per_second)?;
+    let row = ("client", "status calls of vipu-client per second, beside the bare stub", "1/s");
+    Ok(vec![Row::ratio(row, Target::AtLeast(0.95), &measured, |calls| *calls)])
 }

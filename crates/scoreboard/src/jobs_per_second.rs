@@ -7,8 +7,7 @@ use testbed::{Cluster, wait_for, wait_until};
 
 use crate::{
     Extent, Row, Target,
-    row::Scale,
-    sides::{alternate, pairs, settings, with_both},
+    sides::{alternate, settings, with_both},
 };
 
 const LIMIT: Duration = Duration::from_secs(300);
@@ -27,22 +26,18 @@ pub(crate) fn measure(extent: Extent) -> Result<Vec<Row>> {
             run(both.cluster(side), jobs, round)
         })?;
         Ok(vec![
-            Row {
-                name: "jobs",
-                what: "jobs without IPUs per second",
-                unit: "1/s",
-                scale: Scale::Ratio,
-                target: Target::AtLeast(0.98),
-                pairs: pairs(&measured, |run| run.per_second),
-            },
-            Row {
-                name: "processor",
-                what: "processor time of slurmctld for them, user and system",
-                unit: "ms",
-                scale: Scale::Ratio,
-                target: Target::AtMost(1.02),
-                pairs: pairs(&measured, |run| 1e3 * run.processor.as_secs_f64()),
-            },
+            Row::ratio(
+                ("jobs", "jobs without IPUs per second", "1/s"),
+                Target::AtLeast(0.98),
+                &measured,
+                |run| run.per_second,
+            ),
+            Row::ratio(
+                ("processor", "processor time of slurmctld for them, user and system", "ms"),
+                Target::AtMost(1.02),
+                &measured,
+                |run| 1e3 * run.processor.as_secs_f64(),
+            ),
         ])
     })
 }
@@ -55,17 +50,28 @@ fn run(cluster: &Cluster, jobs: u32, round: u32) -> Result<Run> {
     let slurmctld = cluster.slurmctld()?;
     let before = slurmctld.processor_time()?;
     cluster.scontrol(&["update", "PartitionName=v-ipu", "State=UP"])?;
-    let times = wait_for(&format!("{jobs} jobs to start"), LIMIT, || {
-        let times = cluster.job_file(&starts);
-        Ok((times.lines().count() == usize::try_from(jobs)?).then_some(times))
-    })?;
+    // From the first start on, without the time until the scheduler looks at a Slurm partition that has come up.
+    let (first, last) = first_and_last_start(cluster, &starts, usize::try_from(jobs)?, LIMIT)?;
     wait_until("the jobs to end", LIMIT, || {
         Ok(cluster.command("squeue").args(&["-h"]).success()?.stdout.is_empty())
     })?;
     let processor = slurmctld.processor_time()?.saturating_sub(before);
-    // From the first start on, without the time until the scheduler looks at a Slurm partition that has come up.
-    let times: Vec<u64> = times.lines().map(str::parse).collect::<Result<_, _>>()?;
-    let (first, last) = times.iter().min().zip(times.iter().max()).context("no job started")?;
     let took = Duration::from_nanos(last - first);
     Ok(Run { per_second: f64::from(jobs - 1) / took.as_secs_f64(), processor })
+}
+
+/// Waits until as many jobs have started, and returns the first and the last time of the file in which each notes its
+/// start, in nanoseconds since the Unix epoch.
+pub(crate) fn first_and_last_start(
+    cluster: &Cluster,
+    file: &str,
+    jobs: usize,
+    limit: Duration,
+) -> Result<(u64, u64)> {
+    let times = wait_for(&format!("{jobs} jobs to start"), limit, || {
+        let times = cluster.job_file(file);
+        Ok((times.lines().count() == jobs).then_some(times))
+    })?;
+    let times: Vec<u64> = times.lines().map(str::parse).collect::<Result<_, _>>()?;
+    times.iter().copied().min().zip(times.iter().copied().max()).context("no job started")
 }

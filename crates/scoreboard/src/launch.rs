@@ -9,8 +9,7 @@ use testbed::{Cluster, JobId};
 use crate::{
     Extent, Row, Target,
     prolog::Prolog,
-    row::Scale,
-    sides::{Side, alternate, pairs, settings, with_both},
+    sides::{Side, alternate, settings, with_both},
 };
 
 /// Prints the time of the first command, the job, and the partition if there is one.
@@ -41,8 +40,8 @@ pub(crate) fn measure(extent: Extent) -> Result<Vec<Row>> {
             let launch = |side| launch(both.cluster(side), side, by, &prolog);
             // The first job of a cluster finds nothing in the machine's caches.
             alternate(1, launch)?;
-            let pairs = pairs(&alternate(extent.pairs(number), launch)?, |time| 1e3 * time.as_secs_f64());
-            anyhow::Ok(Row { name, what, unit: "ms", scale: Scale::Ratio, target, pairs })
+            let measured = alternate(extent.pairs(number), launch)?;
+            anyhow::Ok(Row::ratio((name, what, "ms"), target, &measured, |time| 1e3 * time.as_secs_f64()))
         };
         rows.iter().map(row).collect()
     })

@@ -7,7 +7,7 @@ use testbed::say;
 use crate::{
     Estimate,
     estimate::geometric_mean,
-    sides::{Pair, Side},
+    sides::{Pair, Side, pairs},
 };
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,6 +53,16 @@ pub struct Row {
 }
 
 impl Row {
+    /// A row of these measurements, which compares both sides by the ratio of their values.
+    pub(crate) fn ratio<T>(
+        (name, what, unit): (&'static str, &'static str, &'static str),
+        target: Target,
+        measured: &[(T, T)],
+        value: impl Fn(&T) -> f64,
+    ) -> Self {
+        Self { name, what, unit, scale: Scale::Ratio, target, pairs: pairs(measured, value) }
+    }
+
     pub fn estimate(&self) -> Estimate {
         match self.scale {
             Scale::Ratio => Estimate::ratio(&self.pairs),

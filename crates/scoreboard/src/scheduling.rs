@@ -14,8 +14,7 @@ use vipu_client::Call;
 
 use crate::{
     Extent, Row, Target,
-    row::Scale,
-    sides::{Side, alternate, on_side, pairs},
+    sides::{Side, alternate, on_side},
 };
 
 /// The interval of backfill. The main scheduler has to begin in between.
@@ -40,9 +39,8 @@ const LINK_DOMAIN: u32 = 64;
 pub(crate) fn measure(extent: Extent) -> Result<Vec<Row>> {
     let nodes = extent.of(300, 50);
     let measured = alternate(extent.pairs(6), |side| processor_time(side, nodes))?;
-    let pairs = pairs(&measured, |time| 1e3 * time.as_secs_f64());
-    let (name, what) = ("scheduling", "processor time of slurmctld to schedule 1,200 jobs, half with IPUs");
-    Ok(vec![Row { name, what, unit: "ms", scale: Scale::Ratio, target: Target::AtMost(1.05), pairs }])
+    let row = ("scheduling", "processor time of slurmctld to schedule 1,200 jobs, half with IPUs", "ms");
+    Ok(vec![Row::ratio(row, Target::AtMost(1.05), &measured, |time| 1e3 * time.as_secs_f64())])
 }
 
 /// The jobs of one wave, which fill all nodes.

@@ -4,8 +4,7 @@ use anyhow::Result;
 
 use crate::{
     Extent, Row, Target,
-    row::Scale,
-    sides::{Side, alternate, pairs, settings, with_both},
+    sides::{Side, alternate, settings, with_both},
 };
 
 /// The first series whose squeue loads no select plugin of its own.
@@ -21,10 +20,8 @@ pub(crate) fn measure(extent: Extent) -> Result<Vec<Row>> {
                 both.cluster(side).sbatch("true", &["--hold"])?;
             }
             let measured = alternate(extent.pairs(30), |side| both.cluster(side).answer_time("squeue"))?;
-            let pairs = pairs(&measured, |time| 1e3 * time.as_secs_f64());
-            let (name, what) = ("squeue", "squeue with one job, mean of 50");
-            let target = Target::AtMost(most);
-            Ok(vec![Row { name, what, unit: "ms", scale: Scale::Ratio, target, pairs }])
+            let row = ("squeue", "squeue with one job, mean of 50", "ms");
+            Ok(vec![Row::ratio(row, Target::AtMost(most), &measured, |time| 1e3 * time.as_secs_f64())])
         },
     )
 }
