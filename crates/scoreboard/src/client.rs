@@ -1,12 +1,12 @@
-//! Calls per second of `vipu-client`, beside the stub that tonic generates.
+//! Calls per second of `vipu-client`, beside bare calls of tonic.
 
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use mock_vipu::{Hardware, MockServer, Options, Settings};
 use tokio::runtime::Builder;
-use tonic::transport::Channel;
-use vipu_client::{Client, Endpoint, Requirements, wire, wire::user_service_client::UserServiceClient};
+use tonic::{Request, transport::Channel};
+use vipu_client::{Call, Client, Endpoint, Requirements, wire};
 use vipu_types::{IpuCount, PartitionId};
 
 use crate::{
@@ -28,11 +28,9 @@ pub(crate) fn measure(extent: Extent) -> Result<Vec<Row>> {
     let endpoint = Endpoint::plain(address.ip().to_string(), address.port(), Duration::from_secs(30));
     let ours = Client::new(endpoint)?;
     let id = PartitionId::new(PARTITION)?;
-    let stub = runtime.block_on(async {
+    let channel = runtime.block_on(async {
         ours.create_partition(&Requirements::new(id.clone(), IpuCount::new(16)?)).await?;
-        anyhow::Ok(UserServiceClient::new(
-            Channel::from_shared(format!("http://{address}"))?.connect().await?,
-        ))
+        anyhow::Ok(Channel::from_shared(format!("http://{address}"))?.connect().await?)
     })?;
     let per_second = |side| {
         let from = Instant::now();
@@ -42,7 +40,9 @@ pub(crate) fn measure(extent: Extent) -> Result<Vec<Row>> {
                     Side::Ours => drop(ours.partition_status(&id).await?),
                     Side::Stock => {
                         let request = wire::GetPartitionStatusRequest { partition_id: PARTITION.into() };
-                        drop(stub.clone().get_partition_status(request).await?);
+                        let (channel, request) = (channel.clone(), Request::new(request));
+                        let reply = wire::unary(channel, Call::GetPartitionStatus, request).await?;
+                        drop::<wire::GetPartitionStatusReply>(reply.into_inner());
                     }
                 }
             }

@@ -4,22 +4,16 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 
-use tonic::service::interceptor::InterceptedService;
-use tonic::transport::Channel;
-use tonic::{Code, ConnectError, Response, Status};
+use prost::Message;
+use tonic::{Code, ConnectError, Request, Status};
 use vipu_types::{Gcd, PartitionId};
 
-use crate::access::{Credentials, Keyring};
+use crate::access::Keyring;
 use crate::channel::Link;
 use crate::files::Trouble;
-use crate::wire::user_service_client::UserServiceClient;
-use crate::wire::version_service_client::VersionServiceClient;
 use crate::{
     BadEndpoint, Call, Endpoint, Error, ErrorClass, Ipu, PartitionInfo, PartitionStatus, Requirements, wire,
 };
-
-/// The largest reply that is read. The attributes of the IPUs of a system of 65,536 are some 100 MB.
-const MAX_REPLY: usize = 512 << 20;
 
 /// A controller. Cheap to clone; clones share one connection.
 ///
@@ -35,9 +29,6 @@ struct Shared {
     link: Link,
     keyring: Keyring,
 }
-
-/// The connection to a controller, with our credentials.
-type Line = InterceptedService<Channel, Credentials>;
 
 impl Client {
     /// Creates a client of the controller at `endpoint`. Nothing is sent before the first call.
@@ -63,8 +54,8 @@ impl Client {
     pub async fn create_partition(&self, wanted: &Requirements) -> Result<(), Error> {
         let (call, id) = (Call::CreatePartition, wanted.id.as_str());
         let request = wire::CreatePartitionRequest::from(wanted);
-        let reply = self.call(call, Some(id), |mut api| async move { api.create_partition(request).await });
-        let made = reply.await?.partition_id;
+        let reply: wire::CreatePartitionReply = self.call(call, Some(id), request).await?;
+        let made = reply.partition_id;
         if made.is_empty() || made == id {
             Ok(())
         } else {
@@ -80,10 +71,8 @@ impl Client {
     /// Any failure of the call.
     pub async fn remove_partition(&self, id: &PartitionId, force: bool) -> Result<(), Error> {
         let request = wire::RemovePartitionRequest { partition_id: id.to_string(), force };
-        let reply = self.call(Call::RemovePartition, Some(id.as_str()), |mut api| async move {
-            api.remove_partition(request).await
-        });
-        reply.await.map(|wire::RemovePartitionReply {}| ())
+        let reply = self.call(Call::RemovePartition, Some(id.as_str()), request).await;
+        reply.map(|wire::RemovePartitionReply {}| ())
     }
 
     /// Starts resetting a partition to its initial state. [`Client::partition_status`] tells when it is ready
@@ -93,10 +82,8 @@ impl Client {
     /// Any failure of the call.
     pub async fn reset_partition(&self, id: &PartitionId) -> Result<(), Error> {
         let request = wire::ResetPartitionRequest { partition_id: id.to_string(), relocatable: false };
-        let reply = self.call(Call::ResetPartition, Some(id.as_str()), |mut api| async move {
-            api.reset_partition(request).await
-        });
-        reply.await.map(|wire::ResetPartitionReply {}| ())
+        let reply = self.call(Call::ResetPartition, Some(id.as_str()), request).await;
+        reply.map(|wire::ResetPartitionReply {}| ())
     }
 
     /// Returns the status of a partition.
@@ -106,10 +93,8 @@ impl Client {
     pub async fn partition_status(&self, id: &PartitionId) -> Result<PartitionStatus, Error> {
         let call = Call::GetPartitionStatus;
         let request = wire::GetPartitionStatusRequest { partition_id: id.to_string() };
-        let reply = self
-            .call(call, Some(id.as_str()), |mut api| async move { api.get_partition_status(request).await });
-        let status = reply.await?.status;
-        status.map(PartitionStatus::from).ok_or_else(|| self.empty(call, id, "a status"))
+        let reply: wire::GetPartitionStatusReply = self.call(call, Some(id.as_str()), request).await?;
+        reply.status.map(PartitionStatus::from).ok_or_else(|| self.empty(call, id, "a status"))
     }
 
     /// Returns the IPUoF configuration of an active partition, with all its GCDs.
@@ -119,11 +104,8 @@ impl Client {
     pub async fn partition_config(&self, id: &PartitionId) -> Result<Vec<Gcd>, Error> {
         let call = Call::GetPartitionIpuofConfig;
         let request = wire::GetPartitionIpuofConfigRequest { partition_id: id.to_string() };
-        let reply = self.call(call, Some(id.as_str()), |mut api| async move {
-            api.get_partition_ipuof_config(request).await
-        });
-        let config = reply.await?.ipuof_config;
-        let config = config.ok_or_else(|| self.empty(call, id, "a configuration"))?;
+        let reply: wire::GetPartitionIpuofConfigReply = self.call(call, Some(id.as_str()), request).await?;
+        let config = reply.ipuof_config.ok_or_else(|| self.empty(call, id, "a configuration"))?;
         Ok(config.gcd_configs.into_iter().map(Gcd::from).collect())
     }
 
@@ -134,9 +116,8 @@ impl Client {
     pub async fn list_partitions(&self, allocation: Option<&str>) -> Result<Vec<PartitionInfo>, Error> {
         let allocation_id = allocation.unwrap_or_default().to_owned();
         let request = wire::ListPartitionsRequest { allocation_id };
-        let reply = self
-            .call(Call::ListPartitions, None, |mut api| async move { api.list_partitions(request).await });
-        Ok(reply.await?.partitions.into_iter().map(PartitionInfo::from).collect())
+        let reply: wire::ListPartitionsReply = self.call(Call::ListPartitions, None, request).await?;
+        Ok(reply.partitions.into_iter().map(PartitionInfo::from).collect())
     }
 
     /// Lists the IPUs of these agents or, if none is named, of all.
@@ -145,10 +126,8 @@ impl Client {
     /// Any failure of the call.
     pub async fn list_ipus(&self, agents: &[String]) -> Result<Vec<Ipu>, Error> {
         let request = wire::ListIpuAttributesRequest { agents: agents.to_vec() };
-        let reply = self.call(Call::ListIpuAttributes, None, |mut api| async move {
-            api.list_ipu_attributes(request).await
-        });
-        Ok(reply.await?.entries.into_iter().flat_map(Ipu::of_entry).collect())
+        let reply: wire::ListIpuAttributesReply = self.call(Call::ListIpuAttributes, None, request).await?;
+        Ok(reply.entries.into_iter().flat_map(Ipu::of_entry).collect())
     }
 
     /// Returns the version of the controller, for people.
@@ -156,10 +135,8 @@ impl Client {
     /// # Errors
     /// Any failure of the call. A controller need not have this call.
     pub async fn version(&self) -> Result<String, Error> {
-        let reply = self.call_over(Call::GetVersion, None, |line| async move {
-            VersionServiceClient::new(line).get_version(wire::VersionRequest {}).await
-        });
-        Ok(reply.await?.version)
+        let reply: wire::VersionReply = self.call(Call::GetVersion, None, wire::VersionRequest {}).await?;
+        Ok(reply.version)
     }
 
     fn empty(&self, call: Call, id: &PartitionId, missing: &str) -> Error {
@@ -167,37 +144,19 @@ impl Client {
         Error::new(&self.shared.name, call, Some(id.as_str()), ErrorClass::Other, &words)
     }
 
-    /// Makes a call of the user service.
-    async fn call<T, F>(
-        &self,
-        call: Call,
-        partition: Option<&str>,
-        run: impl FnOnce(UserServiceClient<Line>) -> F,
-    ) -> Result<T, Error>
-    where
-        F: Future<Output = Result<Response<T>, Status>>,
-    {
-        let api = |line| UserServiceClient::new(line).max_decoding_message_size(MAX_REPLY);
-        self.call_over(call, partition, |line| run(api(line))).await
-    }
-
     /// Makes a call within the timeout of the endpoint. The deadline is kept here, not by the transport, so
     /// that connecting and waiting for the connection count too.
-    async fn call_over<T, F>(
-        &self,
-        call: Call,
-        partition: Option<&str>,
-        run: impl FnOnce(Line) -> F,
-    ) -> Result<T, Error>
+    async fn call<Q, R>(&self, call: Call, partition: Option<&str>, request: Q) -> Result<R, Error>
     where
-        F: Future<Output = Result<Response<T>, Status>>,
+        Q: Message + 'static,
+        R: Message + Default + 'static,
     {
         let Shared { endpoint, name, link, keyring } = &*self.shared;
         let channel = link.channel();
         let work = async {
-            let credentials = keyring.credentials().await?;
-            let line = InterceptedService::new((*channel).clone(), credentials);
-            run(line).await
+            let mut request = Request::new(request);
+            keyring.credentials().await?.sign(request.metadata_mut());
+            wire::unary((*channel).clone(), call, request).await
         };
         match tokio::time::timeout(endpoint.timeout, work).await {
             Ok(Ok(reply)) => Ok(reply.into_inner()),

@@ -7,9 +7,9 @@ use tonic::Code;
 
 use crate::code;
 
-/// Makes an enumeration of the calls, each with the name of its gRPC method and its name in messages.
+/// Makes an enumeration of the calls, each with its gRPC service and method, and its name in messages.
 macro_rules! calls {
-    ($($call:ident = $method:literal, $words:literal;)+) => {
+    ($($call:ident = $service:literal, $method:literal, $words:literal;)+) => {
         /// A call of the API.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Call {
@@ -26,6 +26,13 @@ macro_rules! calls {
                     $(Self::$call => $method,)+
                 }
             }
+
+            /// The path of its requests.
+            pub(crate) fn path(self) -> &'static str {
+                match self {
+                    $(Self::$call => concat!("/virmgrpc.", $service, "/", $method),)+
+                }
+            }
         }
 
         impl fmt::Display for Call {
@@ -39,14 +46,14 @@ macro_rules! calls {
 }
 
 calls! {
-    ListPartitions = "ListPartitions", "list partitions";
-    ListIpuAttributes = "ListIPUAttributes", "list IPU attributes";
-    CreatePartition = "CreatePartition", "create partition";
-    RemovePartition = "RemovePartition", "remove partition";
-    ResetPartition = "ResetPartition", "reset partition";
-    GetPartitionIpuofConfig = "GetPartitionIpuofConfig", "get IPUoF config of partition";
-    GetPartitionStatus = "GetPartitionStatus", "get status of partition";
-    GetVersion = "GetVersion", "get version";
+    ListPartitions = "UserService", "ListPartitions", "list partitions";
+    ListIpuAttributes = "UserService", "ListIPUAttributes", "list IPU attributes";
+    CreatePartition = "UserService", "CreatePartition", "create partition";
+    RemovePartition = "UserService", "RemovePartition", "remove partition";
+    ResetPartition = "UserService", "ResetPartition", "reset partition";
+    GetPartitionIpuofConfig = "UserService", "GetPartitionIpuofConfig", "get IPUoF config of partition";
+    GetPartitionStatus = "UserService", "GetPartitionStatus", "get status of partition";
+    GetVersion = "VersionService", "GetVersion", "get version";
 }
 
 /// The causes of errors that call for different reactions.

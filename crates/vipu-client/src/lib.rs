@@ -53,24 +53,19 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod answers;
 mod channel;
 mod client;
 pub mod code;
 mod endpoint;
-mod enums;
 mod error;
 mod files;
-mod gcd;
-mod inventory;
-mod partition_status;
 mod requirements;
 mod tls;
 pub mod wire;
 
+pub use answers::{Ipu, OperationState, PartitionInfo, PartitionStatus, ReadyState};
 pub use client::Client;
 pub use endpoint::{BadEndpoint, Endpoint};
-pub use enums::{OperationState, ReadyState};
 pub use error::{Call, Error, ErrorClass};
-pub use inventory::{Ipu, PartitionInfo};
-pub use partition_status::PartitionStatus;
 pub use requirements::Requirements;

@@ -1,7 +1,7 @@
-//! The API as it is on the wire: code generated from `proto/` (`tests/generated_code.rs`).
+//! The API as it is on the wire: messages and server side generated from `proto/` (`tests/generated_code.rs`).
 //!
-//! [`crate::Client`] is the convenient way. This module is for writing a controller (feature `server`), and
-//! for calls that the client leaves out.
+//! [`crate::Client`] is the convenient way. This module is for writing a controller (feature `server`), and for calls
+//! without the limits and the errors of the client.
 
 #![allow(
     missing_docs,
@@ -12,3 +12,29 @@
 mod virmgrpc;
 
 pub use virmgrpc::*;
+
+use prost::Message;
+use tonic::client::Grpc;
+use tonic::codegen::http::uri::PathAndQuery;
+use tonic::transport::Channel;
+use tonic::{Request, Response, Status};
+use tonic_prost::ProstCodec;
+
+use crate::Call;
+
+/// The largest reply that is read. The attributes of the IPUs of a system of 65,536 are some 100 MB.
+const MAX_REPLY: usize = 512 << 20;
+
+/// Makes a call. `Q` and `R` are its messages of `proto/`.
+///
+/// # Errors
+/// A status that the controller has sent. A status with a source was made on this side, out of a broken connection.
+pub async fn unary<Q, R>(channel: Channel, call: Call, request: Request<Q>) -> Result<Response<R>, Status>
+where
+    Q: Message + 'static,
+    R: Message + Default + 'static,
+{
+    let mut grpc = Grpc::new(channel).max_decoding_message_size(MAX_REPLY);
+    grpc.ready().await.map_err(|why| Status::unknown(format!("Service was not ready: {why}")))?;
+    grpc.unary(request, PathAndQuery::from_static(call.path()), ProstCodec::<Q, R>::default()).await
+}

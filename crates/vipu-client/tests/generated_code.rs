@@ -14,6 +14,7 @@ fn the_code_of_the_api_is_as_generated() {
     tonic_prost_build::configure()
         .out_dir(fresh.path())
         .btree_map(".")
+        .build_client(false)
         .server_mod_attribute(".", "#[cfg(feature = \"server\")]")
         .compile_fds(files)
         .unwrap();

@@ -1,8 +1,7 @@
 //! The time in which a new slurmctld sorts out 10,000 partitions: it learns the state of each, and removes
 //! the orphans.
 //!
-//! The time is compared with that of the bare generated client, which makes the same calls one after the
-//! other. The mock has no latency.
+//! The time is compared with that of the same calls, made bare and one after the other. The mock has no latency.
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
