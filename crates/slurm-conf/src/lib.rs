@@ -6,20 +6,35 @@
 //! The rules are those of Slurm 22.05 to 26.05.
 #![forbid(unsafe_code)]
 
-mod files;
 mod host_list;
-mod named;
-mod pair;
-mod physical_lines;
+mod lines;
 mod plugstack;
 mod problem;
-mod prolog;
 mod slurm_conf;
 
-pub use files::Files;
 pub use host_list::{BadHostList, HostList, MOST_HOSTS};
-pub use named::{Attribute, Named};
-pub use pair::Pair;
+pub use lines::Pair;
 pub use plugstack::{Plugin, Plugstack};
 pub use problem::{Place, Problem, Reason};
-pub use slurm_conf::{Line, SlurmConf};
+pub use slurm_conf::{Attribute, Line, Named, SlurmConf};
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The greatest number of files that are read. A file can include itself.
+pub(crate) const MOST_FILES: usize = 1000;
+
+/// The greatest number of files that include each other in a row.
+pub(crate) const DEEPEST: usize = 20;
+
+/// The source of the texts.
+pub trait Files {
+    /// Reads a file. A text that is no UTF-8 may be read with replacement characters.
+    ///
+    /// # Errors
+    /// When there is no such file, or it cannot be read.
+    fn read(&mut self, path: &Path) -> io::Result<String>;
+
+    /// Returns the files that match a pattern of `glob(7)`, sorted.
+    fn matching(&mut self, pattern: &Path) -> Vec<PathBuf>;
+}

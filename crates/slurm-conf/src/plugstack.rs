@@ -4,8 +4,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::files::{DEEPEST, Files, MOST_FILES};
 use crate::problem::{Place, Problem, Reason};
+use crate::{DEEPEST, Files, MOST_FILES};
 
 /// A line that loads a SPANK plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,18 +1,24 @@
-//! slurm.conf, with the files that it includes.
+//! slurm.conf, with the files that it includes, and the lines that name nodes or Slurm partitions, with the values that
+//! they inherit.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::files::{DEEPEST, Files, MOST_FILES};
-use crate::named::{self, Named};
-use crate::pair::{self, Pair};
-use crate::physical_lines::{Joined, is_blank, joined};
+use crate::lines::{Joined, Pair, first_pair, is_blank, joined};
 use crate::problem::{Place, Problem, Reason};
+use crate::{DEEPEST, Files, MOST_FILES};
 
 /// The keys behind which further pairs may stand.
 const WITH_PAIRS: [&str; 6] =
     ["NodeName", "PartitionName", "DownNodes", "NodeSet", "FrontendName", "PowerAction"];
+
+/// The words of PrologFlags with which slurmd waits for slurmctld's order to run Prolog, in all releases that know them.
+const WITH_ALLOC: [&str; 6] = ["Alloc", "Contain", "ForceRequeueOnFail", "NoHold", "RunInJob", "X11"];
+
+/// The first release in which `DeferBatch` has this effect, too.
+const DEFER_BATCH: (&str, u32) = ("DeferBatch", 0x1a_05_00);
 
 /// One line with a key.
 #[derive(Clone, Debug)]
@@ -68,18 +74,81 @@ impl SlurmConf {
 
     /// The nodes, each with the values of `NodeName=DEFAULT` lines above it.
     pub fn nodes(&self) -> Vec<Named> {
-        named::with_defaults(self.all("NodeName"))
+        with_defaults(self.all("NodeName"))
     }
 
     /// The Slurm partitions, each with the values of `PartitionName=DEFAULT` lines above it.
     pub fn partitions(&self) -> Vec<Named> {
-        named::with_defaults(self.all("PartitionName"))
+        with_defaults(self.all("PartitionName"))
     }
 
-    /// The nodes that are down. `DownNodes=DEFAULT` is the name of a node like any other.
-    pub fn down_nodes(&self) -> Vec<Named> {
-        self.all("DownNodes").map(Named::alone).collect()
+    /// Whether there is a Prolog with the variables that srun sends. slurmd runs it for srun's first step on a node if
+    /// no word of PrologFlags has it wait for slurmctld. `release` is Slurm's `SLURM_VERSION_NUMBER`.
+    pub fn prolog_hears_srun(&self, release: u32) -> bool {
+        let has_alloc = |word: &str| {
+            WITH_ALLOC.iter().any(|known| word.eq_ignore_ascii_case(known))
+                || word.eq_ignore_ascii_case(DEFER_BATCH.0) && release >= DEFER_BATCH.1
+        };
+        let flags = self.value("PrologFlags").unwrap_or_default();
+        self.line("Prolog").is_some() && !flags.split(',').any(has_alloc)
     }
+}
+
+/// A value, and where it is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attribute {
+    /// The key as written.
+    pub key: String,
+    /// The value.
+    pub value: String,
+    /// The line that gives it, which may be a DEFAULT line.
+    pub place: Place,
+}
+
+/// Attributes by their keys in small letters.
+type Attributes = BTreeMap<String, Attribute>;
+
+/// A line that names nodes or a Slurm partition.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// The name, or a host list.
+    pub name: String,
+    /// The line.
+    pub place: Place,
+    own: Attributes,
+    inherited: Arc<Attributes>,
+}
+
+impl Named {
+    /// The attribute of this key: the last of the line, or that of the DEFAULT lines.
+    pub fn get(&self, key: &str) -> Option<&Attribute> {
+        let key = key.to_ascii_lowercase();
+        self.own.get(&key).or_else(|| self.inherited.get(&key))
+    }
+}
+
+/// The lines but the DEFAULT lines, whose values all lines below them inherit.
+fn with_defaults<'a>(lines: impl Iterator<Item = &'a Line>) -> Vec<Named> {
+    let mut inherited = Arc::<Attributes>::default();
+    let mut all = Vec::new();
+    for line in lines {
+        if line.pair.value.eq_ignore_ascii_case("DEFAULT") {
+            Arc::make_mut(&mut inherited).extend(own(line));
+        } else {
+            let (name, place) = (line.pair.value.clone(), line.place.clone());
+            all.push(Named { name, place, own: own(line), inherited: inherited.clone() });
+        }
+    }
+    all
+}
+
+/// The attributes of a line itself. The last of a key counts.
+fn own(line: &Line) -> Attributes {
+    let attribute = |pair: &Pair| {
+        let (key, value) = (pair.key.clone(), pair.value.clone());
+        (key.to_ascii_lowercase(), Attribute { key, value, place: line.place.clone() })
+    };
+    line.more.iter().map(attribute).collect()
 }
 
 struct Reader<'a> {
@@ -107,10 +176,10 @@ impl Reader<'_> {
         if joined.text.chars().all(is_blank) {
             return Ok(());
         }
-        let (pair, mut rest) = pair::first(&joined.text).ok_or_else(|| no_pair(&joined.text))?;
+        let (pair, mut rest) = first_pair(&joined.text).ok_or_else(|| no_pair(&joined.text))?;
         let takes_more = WITH_PAIRS.iter().any(|key| pair.is(key));
         let mut more = Vec::new();
-        while let Some((next, after)) = pair::first(rest).filter(|_| takes_more) {
+        while let Some((next, after)) = first_pair(rest).filter(|_| takes_more) {
             more.push(next);
             rest = after;
         }

@@ -52,7 +52,7 @@ fn cli_slurm_conf_keys_nodes_and_partitions() {
     assert_eq!(conf.value("SELECTTYPE"), Some("select/linear"));
     assert_eq!(conf.line("SelectType").unwrap().place.to_string(), "/etc/slurm/slurm.conf:3");
     assert_eq!(conf.all("Prolog").map(|line| &*line.pair.value).collect::<Vec<_>>(), ["/a", "/b"]);
-    assert_eq!(conf.down_nodes()[0].get("reason").unwrap().value, "two words");
+    assert_eq!(conf.line("DownNodes").unwrap().more[0].value, "two words");
     assert_eq!((conf.all("NodeName").count(), conf.all("NodeName").nth(2).unwrap().count), (5, 2));
 
     let nodes = conf.nodes();
