@@ -5,51 +5,43 @@
 #![forbid(unsafe_code)]
 
 mod after_failure;
-mod controller_name;
+mod controller;
 mod count;
 mod delivery;
 mod gcd;
 mod grant;
 mod gres_type;
-mod host_map;
 mod names;
 mod node_gres;
 mod options;
-mod partition_end;
 mod place;
-mod pod_id;
 mod pool;
 mod request;
 mod requeue_pause;
 mod run;
-mod security;
 mod shape;
 mod shown;
 pub mod version_note;
 mod weekly_times;
 
 pub use after_failure::{AfterFailure, BadExitCodes, ExitCodes, RequeueOn};
-pub use controller_name::ControllerName;
+pub use controller::{Access, ControllerName, PodId, Tls, TlsIdentity};
 pub use count::{IpuCount, NotASize};
 pub use delivery::{BadDelivery, Delivery};
 pub use gcd::{Device, Gcd};
 pub use grant::{BadGrant, Grant};
 pub use gres_type::GresType;
-pub use host_map::{HostAgent, HostIpus, HostMap};
 pub use names::{BadName, ModelName, PartitionId};
 pub use node_gres::{
     Offered, OfferedModels, bad_element, consumable, consumable_element, gres_types, ipu_elements, offered,
     with_no_consume,
 };
 pub use options::{Asked, BadValue, Contradiction, Help, JobOption};
-pub use partition_end::PartitionEnd;
-pub use place::{Place, Placement};
-pub use pod_id::PodId;
+pub use place::{HostAgent, HostIpus, HostMap, Place, Placement};
 pub use pool::{BadPool, ModelPool, Pool, PoolPart};
 pub use request::{GresRequest, RequestError};
 pub use requeue_pause::{BadRequeuePause, RequeuePause};
-pub use run::{EndedBy, JobRun};
-pub use security::{Access, Tls, TlsIdentity};
+pub use run::{EndedBy, JobRun, PartitionEnd};
 pub use shape::{Choice, GatewayRouting, Ipus, LinkRouting, Misfit, Shape, Sync};
 pub use shown::shown;
 pub use weekly_times::{BadWeeklyTimes, WeeklyTime, WeeklyTimes};

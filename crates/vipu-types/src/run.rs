@@ -1,4 +1,4 @@
-//! The identity of one run of a job.
+//! One run of a job: its identity, and the ends of the run and of its partition.
 
 use std::fmt;
 
@@ -30,6 +30,17 @@ pub enum EndedBy {
     TimeLimit,
     /// It was requeued, or lost a node: the job begins again if it may.
     Requeue,
+}
+
+/// The way in which a job's partition came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartitionEnd {
+    /// The job had it.
+    Removed,
+    /// The job ended before it had the partition.
+    Unused,
+    /// It could not be made, or failed while the job ran.
+    Failed,
 }
 
 impl JobRun {
