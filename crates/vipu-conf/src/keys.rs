@@ -10,11 +10,10 @@ use crate::choice::{
     Accounting, AuditLevel, AuditTo, KeepIdleFor, Layer, Mode, OnPartitionError, Placement, Prepare,
     ReuseReset, SizePolicy,
 };
-use crate::host_file::HostFile;
 use crate::problem::Problem;
 use crate::settings::Given;
 use crate::value::{
-    AdminSocket, admin_socket, agents, amount, amount_or_none, boolean, controllers, delivery,
+    AdminSocket, HostFile, admin_socket, agents, amount, amount_or_none, boolean, controllers, delivery,
     ipus_by_partition, ipus_by_qos, keep_idle, metadata, name, path, placement, port, prefix, requeue_pause,
     seconds, seconds_or_none, size,
 };
@@ -130,7 +129,7 @@ keys! { given;
         "nodes of each controller: `\"vipu1=a[01-04] vipu2=b[01-04]\"`; a job gets nodes and IPUs of one controller";
     /// `None` with another [`Delivery`] than `file`.
     IpuofDir | VipuIpuofDir, ipuof_dir: Option<PathBuf> = Absent("required with Delivery=file"), "absolute path",
-        |text| path(text).map(|dir| given.delivers_files().then_some(dir)),
+        |text| path(text).map(|dir| (given.delivery() == Some(Delivery::File)).then_some(dir)),
         "shared directory for the IPUoF config files: SlurmUser writes it, all nodes read it";
     /// `None`: `ipuof_dir`.
     StatusDir, status_dir: Option<PathBuf> = Absent("IpuofDir"), "absolute path", path,
@@ -221,7 +220,7 @@ keys! { given;
     MaxKeep, max_keep: Duration = Value("0"), "seconds", seconds_or_none,
         "how long `--ipu-keep` may keep the partition of a failed job; 0 disables the option";
     KeepIdle, keep_idle: Duration = Value("0"), "seconds",
-        |text| keep_idle(text, given.delivers_by_node()),
+        |text| keep_idle(text, given.delivery() == Some(Delivery::Node)),
         "how long a partition stays after its job, for the next job of this size and shape; 0: it is removed; not with Delivery=node";
     KeepIdleFor, keep_idle_for: KeepIdleFor = Value("waiting-jobs"), KeepIdleFor::UNIT, KeepIdleFor::read,
         "for which jobs partitions stay: only if the first job in line wants this size, or also while no job waits; then a job of another size may have to wait for the removal";

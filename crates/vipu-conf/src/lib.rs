@@ -10,11 +10,9 @@ mod against_nodes;
 mod choice;
 mod error;
 mod files;
-mod host_file;
 mod host_map;
 mod in_force;
 mod keys;
-mod listed;
 mod nodes;
 mod problem;
 mod saved_conf;
@@ -32,10 +30,9 @@ pub use files::{
     Good, Loaded, admin_socket_of, error_beside, layer_of, load, load_file, load_offered, need_pool,
     settings_on_node,
 };
-pub use host_file::HostFile;
 pub use in_force::{InForce, Standing};
 pub use keys::{KEYS, Key, Preset, Settings};
-pub use listed::{Listed, listed};
 pub use problem::{Problem, Reason, Spot};
 pub use saved_conf::SavedConf;
-pub use value::AdminSocket;
+pub use settings::{Listed, listed};
+pub use value::{AdminSocket, HostFile};

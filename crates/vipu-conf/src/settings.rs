@@ -1,4 +1,4 @@
-//! The reader of one model's settings in the text of a file.
+//! The reader of one model's settings in the text of a file, and the list of its keys.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -11,12 +11,11 @@ use vipu_types::{
 
 use crate::choice::{Mode, Placement};
 use crate::error::Broken;
-use crate::host_file::HostFile;
-use crate::keys::{Key, Preset, Settings};
+use crate::keys::{KEYS, Key, Preset, Settings};
 use crate::nodes::nodes;
 use crate::problem::{Problem, Reason, Spot};
 use crate::syntax::{Piece, parse};
-use crate::value::{self, Value};
+use crate::value::{self, HostFile, Value};
 
 impl Settings {
     /// Reads the text of a file. `path` appears only in errors.
@@ -26,7 +25,7 @@ impl Settings {
     pub fn parse(text: &str, path: &Path) -> Result<Self, Broken> {
         let (given, mut problems) = Given::sort(text);
         let settings = Self::read(&given, &mut problems);
-        if given.delivers_files() && !given.has(&Key::IpuofDir) {
+        if given.delivery() == Some(Delivery::File) && !given.has(&Key::IpuofDir) {
             problems.push(missing(&Key::IpuofDir));
         }
         match settings {
@@ -141,19 +140,9 @@ impl<'a> Given<'a> {
         self.get(&Key::ApiPort, value::port).ok().flatten().unwrap_or(1)
     }
 
-    /// Whether tasks learn of their IPUs by files in IpuofDir.
-    pub(crate) fn delivers_files(&self) -> bool {
-        matches!(self.get(&Key::Delivery, value::delivery), Ok(Some(Delivery::File)))
-    }
-
-    /// Whether each node fetches the file itself.
-    pub(crate) fn delivers_by_node(&self) -> bool {
-        matches!(self.get(&Key::Delivery, value::delivery), Ok(Some(Delivery::Node)))
-    }
-
-    /// Whether tasks ask the controller themselves.
-    pub(crate) fn delivers_by_api(&self) -> bool {
-        matches!(self.get(&Key::Delivery, value::delivery), Ok(Some(Delivery::Api)))
+    /// The delivery. None if it is wrong.
+    pub(crate) fn delivery(&self) -> Option<Delivery> {
+        self.get(&Key::Delivery, value::delivery).ok().flatten()
     }
 
     /// The controllers. None if ApiHost is wrong.
@@ -207,10 +196,10 @@ impl Given<'_> {
             Mode::Pool | Mode::Shared | Mode::Host if self.controllers().is_some_and(|all| all.len() > 1) => {
                 Some("not possible with several controllers: give each a model of its own")
             }
-            Mode::Pool if self.delivers_by_node() => {
+            Mode::Pool if self.delivery() == Some(Delivery::Node) => {
                 Some("not possible with Delivery=node: use Delivery=file or api")
             }
-            Mode::Shared if !self.delivers_by_api() => Some("needs Delivery=api"),
+            Mode::Shared if self.delivery() != Some(Delivery::Api) => Some("needs Delivery=api"),
             Mode::Pool | Mode::Shared if self.places() => {
                 Some("not possible with Placement=explicit: the partitions have their places")
             }
@@ -263,6 +252,31 @@ impl Given<'_> {
     }
 }
 
+/// A key and its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// The key.
+    pub key: &'static Key,
+    /// The value as the file or the key's default writes it; `None` if there is none.
+    pub value: Option<String>,
+    /// The line of the file that gives the value; `None` for a default.
+    pub line: Option<usize>,
+}
+
+/// Lists the keys with the values that the text of a good file gives them: those of the file in its order,
+/// then the others.
+pub fn listed(text: &str) -> Vec<Listed> {
+    let (given, _) = Given::sort(text);
+    let listed = |key: &'static Key| match (given.written(key), key.preset) {
+        (Some((value, line)), _) => Listed { key, value: Some(value.to_owned()), line: Some(line) },
+        (None, Preset::Value(value)) => Listed { key, value: Some(value.to_owned()), line: None },
+        (None, _) => Listed { key, value: None, line: None },
+    };
+    let mut all: Vec<_> = KEYS.iter().map(listed).collect();
+    all.sort_by_key(|entry| entry.line.unwrap_or(usize::MAX));
+    all
+}
+
 fn missing(key: &Key) -> Problem {
     Problem { reason: Reason::Missing { key: key.name, unit: key.unit, help: key.help }, spot: None }
 }
@@ -274,4 +288,26 @@ fn in_order(mut problems: Vec<Problem>) -> Vec<Problem> {
         None => (usize::MAX, 0),
     });
     problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cli_conf_keys_are_listed_with_their_lines() {
+        let all = listed("# x\napiport=1\nApiHost=\"a\" \\\n IpuofDir=/x\n");
+        let shown = |entry: &Listed| format!("{} {:?} {:?}", entry.key.name, entry.value, entry.line);
+        assert_eq!(
+            all.iter().take(4).map(shown).collect::<Vec<_>>(),
+            [
+                "ApiPort Some(\"1\") Some(2)",
+                "ApiHost Some(\"a\") Some(3)",
+                "IpuofDir Some(\"/x\") Some(4)",
+                "Nodes None None",
+            ]
+        );
+        assert_eq!(all.len(), KEYS.len());
+        assert!(all.iter().any(|entry| entry.key.name == "Allocation" && entry.value.is_none()));
+    }
 }

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use vipu_types::{
-    BadDelivery, BadRequeuePause, ControllerName, Delivery, IpuCount, NotASize, PartitionId, RequeuePause,
+    BadDelivery, BadRequeuePause, ControllerName, Delivery, HostMap, IpuCount, NotASize, PartitionId,
+    RequeuePause,
 };
 
 use crate::choice::Placement;
@@ -79,6 +80,15 @@ pub(crate) fn admin_socket(text: &str) -> Value<AdminSocket> {
         _ if text.starts_with('/') && text.len() <= LONGEST => Ok(AdminSocket::At(text.into())),
         _ => Err(format!("not an absolute path of at most {LONGEST} characters, and not none")),
     }
+}
+
+/// The file with the IPUs of each host: the value of `HostMap`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostFile {
+    /// Its path. A relative one begins at the directory of the model's file.
+    pub path: PathBuf,
+    /// Its content. Empty until the file is read.
+    pub map: HostMap,
 }
 
 /// A number of things, at least one.
