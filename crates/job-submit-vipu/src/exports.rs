@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use slurm_host::differences::job_modify;
+use slurm_host::differences::err_msg_of_modify;
 use slurm_host::plugin_table::{self, PluginTable};
 use slurm_host::submit::{self, JobDescription};
 use slurm_host::{boundary, conf, release};
@@ -41,7 +41,7 @@ unsafe extern "C" fn job_modify(
     _user: u32,
     err_msg: *mut *mut c_char,
 ) -> c_int {
-    let err_msg = job_modify::err_msg(err_msg);
+    let err_msg = err_msg_of_modify(err_msg);
     judge("job_modify", description, err_msg, &|controller| {
         // SAFETY: Slurm's own arguments of the running callback, under the locks Slurm took for it.
         unsafe { (controller.job_modify)(description, job, err_msg) }

@@ -6,4 +6,3 @@
 
 #[allow(unsafe_code, reason = "the exports are C functions")]
 mod exports;
-mod layer;

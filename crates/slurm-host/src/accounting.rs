@@ -9,11 +9,13 @@
 //! The mark has to be back before a step is created or a restart reads the records: the batch step would show
 //! the mark of its node as a number, and the node would lose the IPUs for good.
 //!
+//! A job with whole nodes gets all GRES of its nodes. Between the selector's answer and its check of limits,
+//! Slurm puts them in place of the request, IPUs as the mark of `no_consume`. Slurm then compares the mark
+//! with a limit as if it were a number, and would hold each of these jobs for ever, with or without IPUs. The
+//! limits of IPUs are therefore checked before, and waived for Slurm's own check.
+//!
 //! If a function or member is not as the release has it, IPUs are not counted ([`why_off`]). All else works.
 
-mod check;
-mod functions;
-mod limits;
 mod records;
 mod steps;
 mod tres;
@@ -24,8 +26,8 @@ use std::sync::OnceLock;
 use slurm_release::{Field, Ptr};
 use vipu_types::{GresType, IpuCount};
 
-use self::functions::Functions;
-use self::tres::{Counts, TresNames};
+use self::records::IpuRecords;
+use self::tres::{Counts, Functions, TresNames};
 use crate::job::{JobMut, JobRef};
 use crate::log;
 
@@ -33,6 +35,9 @@ pub use tres::{is_in_use, names_of_ipus};
 
 /// `NO_CONSUME_VAL64`, the same in every release: the number in the allocation of a `no_consume` GRES.
 const NO_CONSUME: u64 = 0xffff_ffff_ffff_fffd;
+
+/// `ADMIN_SET_LIMIT`: the limit of this TRES does not apply, because an administrator has decided so.
+const WAIVED: u16 = 0xffff;
 
 static OFF: OnceLock<String> = OnceLock::new();
 
@@ -74,12 +79,17 @@ impl JobRef<'_> {
         })
     }
 
+    /// Whether the job gets all GRES of its nodes: `whole_node` is `WHOLE_NODE_REQUIRED`.
+    pub fn gets_all_gres(self) -> bool {
+        let required = u8::try_from(slurm_release::WHOLE_NODE_REQUIRED).unwrap_or(1);
+        self.details()
+            .is_some_and(|details| details.read(self.layout().job_details.whole_node) & required != 0)
+    }
+
     fn counts_allocated(self, see: impl Fn(&TresNames, &dyn Fn(usize) -> Option<u64>) -> bool) -> bool {
-        let (field, member) = (self.layout().job_record.tres_alloc_cnt, "tres_alloc_cnt");
-        let Some(functions) = functions().filter(|_| check::array_is_as_expected(self, field, member)) else {
-            return false;
-        };
-        let Some(counts) = Counts::<u64>::new(functions, self, field) else { return false };
+        let Some(functions) = functions() else { return false };
+        let field = self.layout().job_record.tres_alloc_cnt;
+        let Some(counts) = Counts::<u64>::of(functions, self, field, "tres_alloc_cnt") else { return false };
         see(&TresNames::lock(functions), &|place| counts.get(place))
     }
 }
@@ -152,16 +162,53 @@ impl JobMut<'_> {
         }
     }
 
+    /// Whether Slurm's own limits let the job start with these IPUs. If not, Slurm's reason is in the record.
+    ///
+    /// The other TRES count as the job asks for them at least. Slurm checks them again when it knows the
+    /// nodes, and with them the billing.
+    pub fn is_within_limits(&mut self, of: &GresType, ipus: u64) -> bool {
+        let Some(functions) = functions() else { return true };
+        let Some(counts) = self.requested_counts(functions) else { return true };
+        let names = TresNames::lock(counts.functions());
+        let mut asked: Vec<u64> = (0..names.count()).map(|place| counts.get(place).unwrap_or(0)).collect();
+        let set = names.counted(of, ipus).chain(names.billing().map(|place| (place, 0)));
+        set.for_each(|(place, count)| asked[place] = count);
+        drop(names);
+        // SAFETY: job write lock; a count for each TRES; takes the locks of the association manager itself,
+        // of which none is held here.
+        unsafe { (functions.call.is_within_limits)(self.record().address(), asked.as_mut_ptr(), false) }
+    }
+
+    /// Waives the limits of IPUs for this job, until [`Self::end_waiver`]. Returns the marks that were
+    /// replaced, with their places. A limit that an administrator has waived is not among them.
+    pub fn waive_ipu_limits(&mut self) -> Vec<(usize, u16)> {
+        let Some(marks) = self.limit_marks() else { return Vec::new() };
+        let places: Vec<_> = TresNames::lock(marks.functions()).of_ipus().map(|(place, _)| place).collect();
+        let replaced = places.into_iter().filter_map(|place| Some((place, marks.get(place)?)));
+        let replaced: Vec<_> = replaced.filter(|(_, mark)| *mark != WAIVED).collect();
+        replaced.iter().for_each(|(place, _)| marks.set(*place, WAIVED));
+        replaced
+    }
+
+    /// Takes back a waiver, also in a record that Slurm has copied from the one that got it.
+    pub fn end_waiver(&mut self, replaced: &[(usize, u16)]) {
+        let Some(marks) = self.limit_marks() else { return };
+        replaced.iter().for_each(|(place, mark)| marks.set(*place, *mark));
+    }
+
+    /// The marks of limits that do not apply to the job.
+    fn limit_marks(&self) -> Option<Counts<'_, u16>> {
+        Counts::of(functions()?, **self, self.layout().job_record.limit_set_tres, "limit_set.tres")
+    }
+
     /// The counts of the TRES that the job asks for.
     fn requested_counts(&self, functions: &'static Functions) -> Option<Counts<'_, u64>> {
-        let field = self.layout().job_record.tres_req_cnt;
-        check::array_is_as_expected(**self, field, "tres_req_cnt")
-            .then(|| Counts::new(functions, **self, field))?
+        Counts::of(functions, **self, self.layout().job_record.tres_req_cnt, "tres_req_cnt")
     }
 
     /// The records of `vipu` in a GRES list of the job.
-    fn ipu_records(&self, list: Field<Ptr>) -> Option<records::IpuRecords<'_>> {
+    fn ipu_records(&self, list: Field<Ptr>) -> Option<IpuRecords<'_>> {
         functions()?;
-        check::records_are_as_expected(**self, list).then(|| records::IpuRecords::of(**self, list))?
+        IpuRecords::of(**self, list)
     }
 }

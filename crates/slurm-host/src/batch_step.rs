@@ -6,8 +6,7 @@
 use std::ptr::NonNull;
 
 use crate::job::{JobMut, JobRef};
-use crate::list;
-use crate::record::Record;
+use crate::record::{Record, list_items};
 
 /// `SLURM_BATCH_SCRIPT`, the number of the step in every release.
 const BATCH: u32 = 0xffff_fffb;
@@ -23,7 +22,7 @@ impl JobRef<'_> {
         let (call, layout) = (&self.host().slurmctld.call, self.layout());
         let steps = self.record().pointer(layout.job_record.step_list);
         // SAFETY: under the job lock; the job's list of step records.
-        let steps = unsafe { list::items(call.list_for_each, steps) }.unwrap_or_default();
+        let steps = unsafe { list_items(call.list_for_each, steps) }.unwrap_or_default();
         // SAFETY: items of that list, under the job lock as long as the caller's view.
         let mut steps = steps.into_iter().map(|step: NonNull<_>| unsafe { Record::new(step) });
         steps.find(|step| step.read(layout.step_record.step_id_step_id) == BATCH)

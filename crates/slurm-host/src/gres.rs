@@ -5,9 +5,8 @@ use std::ptr::NonNull;
 
 use slurm_release::{GresSlurmdConf, Layout};
 
-use crate::list;
 use crate::probe::Probe;
-use crate::record;
+use crate::record::{self, list_items};
 use crate::running_release::loaded;
 use crate::symbols;
 
@@ -36,7 +35,7 @@ pub unsafe fn of_node(list: *mut c_void, name: &str) -> Result<Vec<Record>, Stri
     // SAFETY: its signature in every release (SAFETY.md, "Signatures").
     let for_each = unsafe { symbols::wanted(c"slurm_list_for_each") }?;
     // SAFETY: the list of the running callback (caller).
-    let records = unsafe { list::items(for_each, list) }.unwrap_or_default();
+    let records = unsafe { list_items(for_each, list) }.unwrap_or_default();
     let own = records.into_iter().filter_map(|at| of_name(&probe, at, name, layout).transpose());
     own.collect()
 }

@@ -152,14 +152,8 @@ impl<'lock> JobRef<'lock> {
     /// The numbers of the job's nodes in Slurm's node table; none before the job begins.
     pub fn nodes(self) -> Vec<u32> {
         let bitmap = self.record.pointer(self.layout().job_record.node_bitmap);
-        if bitmap.is_null() {
-            return Vec::new();
-        }
-        let call = &self.host.slurmctld.call;
-        // SAFETY: under the job lock; a bitmap of the record, which both functions only read.
-        let (size, has) =
-            unsafe { ((call.bit_size)(bitmap), |node: &i64| (call.bit_test)(bitmap, *node) != 0) };
-        (0..size).filter(has).filter_map(|node| u32::try_from(node).ok()).collect()
+        // SAFETY: under the job lock; NULL or a bitmap of the record.
+        unsafe { self.host.slurmctld.call.bits(bitmap) }
     }
 
     /// The names of the job's nodes; none before the job begins. The node lock must be held, as in job_begin.
@@ -302,7 +296,7 @@ impl<'lock> JobRef<'lock> {
     pub fn shown_reason(self) -> Option<String> {
         let name = || Some(self.state_reason()).filter(|reason| *reason != facts::WAIT_NO_REASON);
         let text = self.reason().filter(|text| !text.is_empty());
-        text.or_else(|| crate::differences::reason_name::of(name()?))
+        text.or_else(|| crate::differences::reason_name(name()?))
     }
 
     /// Whether no node of the job has anything left to do for it.

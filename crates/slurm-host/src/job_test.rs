@@ -5,12 +5,10 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use slurm_release as facts;
-use slurm_release::Series;
 
+use crate::differences::is_since;
 use crate::job::JobRef;
-use crate::list;
-use crate::record::Record;
-use crate::running_release::loaded;
+use crate::record::{Record, list_items};
 use crate::slurmctld::{Host, host};
 use crate::symbols::RawJob;
 
@@ -66,7 +64,7 @@ impl<'lock> Test<'lock> {
 
     fn listed(&self, list: *mut c_void) -> Vec<NonNull<c_void>> {
         // SAFETY: job write lock; NULL or a list of jobs that no other thread changes meanwhile.
-        unsafe { list::items(self.host.slurmctld.call.list_for_each, list) }.unwrap_or_default()
+        unsafe { list_items(self.host.slurmctld.call.list_for_each, list) }.unwrap_or_default()
     }
 
     /// Whether other jobs have to be preempted for the nodes that the test found.
@@ -106,35 +104,28 @@ impl<'lock> Test<'lock> {
 
     /// The numbers of the chosen nodes in Slurm's node table, in order.
     pub fn chosen(&self) -> Vec<u32> {
-        let call = &self.host.slurmctld.call;
-        // SAFETY: job and node write lock; the bitmap of this test, and numbers below its size.
-        let is_set = |bit: &i64| unsafe { (call.bit_test)(self.raw.nodes, *bit) } != 0;
         // SAFETY: job and node write lock; the bitmap of this test.
-        let numbers = 0..unsafe { (call.bit_size)(self.raw.nodes) };
-        numbers.filter(is_set).filter_map(|bit| u32::try_from(bit).ok()).collect()
+        unsafe { self.host.slurmctld.call.bits(self.raw.nodes) }
     }
 
     /// Removes nodes of these numbers from the nodes to choose from, before the stock selector is asked.
     pub fn leave_out(&mut self, nodes: &[u32]) {
-        let call = &self.host.slurmctld.call;
-        // SAFETY: job and node write lock; the bitmap of this test.
-        let size = unsafe { (call.bit_size)(self.raw.nodes) };
-        for node in nodes.iter().map(|node| i64::from(*node)).filter(|node| *node < size) {
-            // SAFETY: job and node write lock; the bitmap of this test, which the selector may change, and a
-            // number below its size.
-            unsafe { (call.bit_clear)(self.raw.nodes, node) };
-        }
+        self.for_each_bit(nodes, self.host.slurmctld.call.bit_clear);
     }
 
     /// Adds nodes of these numbers, which were left out, to the nodes to choose from again.
     pub fn put_back(&mut self, nodes: &[u32]) {
-        let call = &self.host.slurmctld.call;
+        self.for_each_bit(nodes, self.host.slurmctld.call.bit_set);
+    }
+
+    /// Clears or sets the bits of these nodes, as far as the bitmap has them.
+    fn for_each_bit(&mut self, nodes: &[u32], change: unsafe extern "C" fn(*mut c_void, i64)) {
         // SAFETY: job and node write lock; the bitmap of this test.
-        let size = unsafe { (call.bit_size)(self.raw.nodes) };
+        let size = unsafe { (self.host.slurmctld.call.bit_size)(self.raw.nodes) };
         for node in nodes.iter().map(|node| i64::from(*node)).filter(|node| *node < size) {
             // SAFETY: job and node write lock; the bitmap of this test, which the selector may change, and a
             // number below its size.
-            unsafe { (call.bit_set)(self.raw.nodes, node) };
+            unsafe { change(self.raw.nodes, node) };
         }
     }
 
@@ -147,8 +138,7 @@ impl<'lock> Test<'lock> {
     /// The time before which the job shall not be expected to start, in seconds since the Unix epoch (24.11
     /// and later).
     pub fn not_before(&self) -> Option<i64> {
-        let has_it = loaded().is_ok_and(|loaded| loaded.release.version.series() >= Series::new(24, 11));
-        let data = NonNull::new(self.raw.will_run).filter(|_| has_it)?;
+        let data = NonNull::new(self.raw.will_run).filter(|_| is_since(24, 11))?;
         // SAFETY: a `will_run_data_t`, whose first member, in each release that has it, is the time `start`.
         let start = unsafe { data.cast::<i64>().read() };
         (start > 0).then_some(start)

@@ -1,7 +1,14 @@
-//! Times in the form that Slurm's users know.
+//! Times, and their form that Slurm's users know.
 
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Returns the time in seconds since the Unix epoch.
+pub fn now() -> i64 {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX)
+}
 
 /// The parts of a local time. None if it has none.
 fn parts(seconds: i64) -> Option<libc::tm> {

@@ -9,15 +9,13 @@ use std::ptr::NonNull;
 use failpoints::NoIo;
 use slurm_release as facts;
 
-use crate::differences::lock_struct::Locks;
+use crate::differences::Locks;
 use crate::job::{JobMut, JobRef};
-use crate::list;
 use crate::node_table::{self, Askable};
-use crate::record::Record;
+use crate::record::{Record, c_string, list_items};
 use crate::reservations::{self, Reservation};
 use crate::slurmctld::{Host, host};
 use crate::symbols::RawJob;
-use crate::text::c_string;
 
 /// Write access to jobs and nodes, read access to the rest. `prolog_running_decr`, requeue and job completion
 /// need it.
@@ -82,7 +80,7 @@ impl LockPermit {
         let locked = Locked::take(self, READ_JOBS);
         let slurmctld = &locked.host.slurmctld;
         // SAFETY: job read lock; job_list is NULL or Slurm's list of job records.
-        let listed = unsafe { list::items(slurmctld.call.list_for_each, slurmctld.var.job_list.get()) };
+        let listed = unsafe { list_items(slurmctld.call.list_for_each, slurmctld.var.job_list.get()) };
         // SAFETY: elements of job_list, under the job read lock as long as `locked`.
         let jobs = listed.into_iter().flatten().filter_map(|job| unsafe { JobRef::from_list(job.as_ptr()) });
         jobs.filter(|job| job.is_pending() && job.mentions_vipu()).map(JobRef::id).collect()
@@ -292,7 +290,7 @@ pub unsafe fn for_each_job(visit: &mut dyn FnMut(JobMut<'_>)) -> bool {
     let Ok(host) = host() else { return false };
     let call = &host.slurmctld.call;
     // SAFETY: job write lock (caller); job_list is NULL or Slurm's list of job records.
-    let listed = unsafe { list::items(call.list_for_each, host.slurmctld.var.job_list.get()) };
+    let listed = unsafe { list_items(call.list_for_each, host.slurmctld.var.job_list.get()) };
     let Some(jobs) = listed else { return false };
     let mut is_complete = true;
     for job in jobs {

@@ -8,8 +8,8 @@ use tracing::{Level, Metadata};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 
+use crate::record::c_string;
 use crate::symbols;
-use crate::text::c_string;
 
 /// The log levels of Slurm at which we write (`log_level_t`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

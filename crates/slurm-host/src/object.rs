@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 
-use crate::text;
+use crate::record::text_of_c;
 
 /// A shared object that stays loaded for the life of the process.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +48,7 @@ impl Object {
 
 fn last_error() -> String {
     // SAFETY: dlerror returns NULL or a string that lasts until the next dl call of this thread.
-    unsafe { text::from_c(libc::dlerror()) }.unwrap_or_else(|| "unknown loader error".into())
+    unsafe { text_of_c(libc::dlerror()) }.unwrap_or_else(|| "unknown loader error".into())
 }
 
 /// Returns the folder of the object that holds this address.

@@ -1,9 +1,7 @@
 //! The Slurm partitions, and the GRES of their nodes.
 
-use crate::list;
-use crate::node_table::table;
-use crate::nodes::{self, NodeGres};
-use crate::record::Record;
+use crate::node_table::{self, NodeGres, table};
+use crate::record::{Record, list_items};
 use crate::selfcheck;
 use crate::slurmctld::Host;
 
@@ -22,7 +20,7 @@ impl<'call> SlurmPartitions<'call> {
     pub(crate) unsafe fn new(host: &'static Host) -> Option<Self> {
         let slurmctld = &host.slurmctld;
         // SAFETY: partition lock (caller): NULL, or Slurm's list of partition records.
-        let found = unsafe { list::items(slurmctld.call.list_for_each, slurmctld.var.part_list.get()) };
+        let found = unsafe { list_items(slurmctld.call.list_for_each, slurmctld.var.part_list.get()) };
         let found = found.unwrap_or_default().into_iter();
         // SAFETY: live part_record_t under the partition lock (caller); the self-check looks at them next.
         let all: Vec<Record<'call>> = found.map(|part| unsafe { Record::new(part) }).collect();
@@ -58,7 +56,7 @@ impl<'call> SlurmPartitions<'call> {
             i64::try_from(place).is_ok_and(|place| place < size)
                 && is_in(place)
                 && selfcheck::node_has_mark(node, self.host.layout)
-                && nodes::gres_of(0, node, self.host.layout).is_some_and(|gres| wanted(&gres))
+                && node_table::gres_of(0, node, self.host.layout).is_some_and(|gres| wanted(&gres))
         }))
     }
 

@@ -1,12 +1,10 @@
-//! A struct of Slurm, reached through the offsets of the running release.
+//! Slurm's data: structs, reached through the offsets of the running release, and lists and texts.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use slurm_release::{Field, Ptr, Text, Texts};
-
-use crate::text;
 
 /// A Slurm struct that lives at least as long as `'lock`.
 #[derive(Clone, Copy)]
@@ -70,7 +68,7 @@ impl<'lock> Record<'lock> {
     pub(crate) fn text(self, field: Field<Text>) -> Option<String> {
         // SAFETY: inside the struct; Slurm's char pointers are NULL or NUL-terminated and change only under
         // the lock (promise of `new`).
-        unsafe { text::from_c(self.member(field).cast::<*const c_char>().read()) }
+        unsafe { text_of_c(self.member(field).cast::<*const c_char>().read()) }
     }
 
     /// Returns the bytes of a text member, without copying them.
@@ -99,7 +97,7 @@ impl<'lock> Record<'lock> {
             unsafe { CStr::from_ptr(*text) }.to_bytes().starts_with(beginning.as_bytes())
         };
         // SAFETY: not NULL, NUL-terminated, changed only under the lock (promise of `new`).
-        texts.filter(is_wanted).filter_map(|text| unsafe { text::from_c(text) }).collect()
+        texts.filter(is_wanted).filter_map(|text| unsafe { text_of_c(text) }).collect()
     }
 
     /// Returns the struct to which a pointer member points.
@@ -142,3 +140,47 @@ macro_rules! members {
 }
 
 pub(crate) use members;
+
+/// The first word of a list of Slurm, the same in every release.
+pub(crate) const LIST_MAGIC: u32 = 0xDEAD_BEEF;
+
+/// `int list_for_each(List, ListForF, void *)` of every release (SAFETY.md, "Signatures").
+pub(crate) type ForEach = unsafe extern "C" fn(
+    *mut c_void,
+    unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int,
+    *mut c_void,
+) -> c_int;
+
+/// Returns the items of a list; `None` if there is no list, or if it cannot be walked.
+///
+/// # Safety
+/// `list` is NULL or a list of Slurm that no other thread changes meanwhile.
+pub(crate) unsafe fn list_items(for_each: ForEach, list: *mut c_void) -> Option<Vec<NonNull<c_void>>> {
+    unsafe extern "C" fn note(item: *mut c_void, items: *mut c_void) -> c_int {
+        // SAFETY: `items` is the vector below, which only this call uses.
+        unsafe { &mut *items.cast::<Vec<NonNull<c_void>>>() }.extend(NonNull::new(item));
+        0
+    }
+    let mut items = Vec::new();
+    // SAFETY: a list that does not change (caller); `items` outlives the call.
+    let walked = |items| unsafe { for_each(list, note, items) } >= 0;
+    (!list.is_null() && walked((&raw mut items).cast())).then_some(items)
+}
+
+/// Converts Rust text to a C string. A NUL byte inside ends the string early instead of failing.
+pub(crate) fn c_string(text: &str) -> CString {
+    let end = text.find('\0').unwrap_or(text.len());
+    CString::new(&text[..end]).unwrap_or_default()
+}
+
+/// Returns the text of a C string, or `None` for NULL. Bytes that are not UTF-8 are replaced.
+///
+/// # Safety
+/// `text` is NULL or points to a NUL-terminated string that does not change during the call.
+pub(crate) unsafe fn text_of_c(text: *const c_char) -> Option<String> {
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: not NULL; NUL-terminated and unchanged by the caller's promise.
+    Some(unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+}

@@ -15,12 +15,9 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use slurm_release::SlurmctldResv;
 
 use crate::probe::Probe;
-use crate::record::Record;
+use crate::record::{LIST_MAGIC, Record, list_items};
 use crate::slurmctld::{Host, Variable};
-use crate::{list, log, selfcheck};
-
-/// The first word of a list of Slurm, the same in every release.
-const LIST_MAGIC: u32 = 0xDEAD_BEEF;
+use crate::{log, selfcheck};
 
 /// `RESV_MAGIC`, the same in every release.
 const RESV_MAGIC: u16 = 0x3b82;
@@ -85,7 +82,7 @@ unsafe fn look(host: &'static Host) -> Result<Vec<Reservation>, &'static str> {
         IS_LIST.store(true, Ordering::Relaxed);
     }
     // SAFETY: node lock (caller); a list, as its first word told, that changes under the write lock alone.
-    let items = unsafe { list::items(host.slurmctld.call.list_for_each, at) }.unwrap_or_default();
+    let items = unsafe { list_items(host.slurmctld.call.list_for_each, at) }.unwrap_or_default();
     // SAFETY: node lock (caller); an element of the list.
     let read = items.into_iter().filter_map(|item| unsafe { reservation(item, fields) }.transpose());
     read.collect()

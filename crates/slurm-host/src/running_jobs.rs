@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int, c_void};
 
-use crate::list;
+use crate::record::{c_string, list_items, text_of_c};
 use crate::slurmctld::{host, host_functions};
 use crate::symbols::wanted;
-use crate::text::{c_string, from_c};
 
 /// `REQUEST_DAEMON_STATUS` and `RESPONSE_SLURMD_STATUS`, the messages of `scontrol show slurmd`: the same in every
 /// release.
@@ -74,13 +73,13 @@ pub fn on(nodes: &[String], protocol: u16) -> Result<BTreeMap<String, Vec<u32>>,
         (calls.send)(names.as_ptr(), message.cast(), 0)
     };
     // SAFETY: NULL or a list of ret_data_info_t that only this thread has.
-    let items = unsafe { list::items(host.slurmctld.call.list_for_each, answers) };
+    let items = unsafe { list_items(host.slurmctld.call.list_for_each, answers) };
     let running = |answer: &mut Answer| {
         if answer.kind != RESPONSE || answer.data.is_null() {
             return None;
         }
         // SAFETY: no lock needed; a slurmd_status_t of this answer, whose texts are NULL or NUL-terminated.
-        let (node, steps) = unsafe { (from_c(answer.node), from_c((*answer.data).steps)) };
+        let (node, steps) = unsafe { (text_of_c(answer.node), text_of_c((*answer.data).steps)) };
         // The destructor of the list does not know this kind, and leaves out NULL.
         let status = std::mem::replace(&mut answer.data, std::ptr::null_mut());
         // SAFETY: Slurm's own memory of this kind, which nobody else has.

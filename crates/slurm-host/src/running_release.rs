@@ -11,7 +11,8 @@ use slurm_release::table_file::{self, Table};
 use slurm_release::{Release, Series, Version, known_releases};
 
 use crate::object::{self, Object};
-use crate::{log, symbols, text};
+use crate::record::text_of_c;
+use crate::{log, symbols};
 
 /// The running Slurm: its release, and the folder of its stock plugins.
 #[derive(Debug)]
@@ -105,7 +106,7 @@ pub(crate) fn conf_folder_at_load() -> Option<PathBuf> {
     let compiled_in = || {
         let path = symbols::find(c"default_slurm_config_file")?.cast::<*const c_char>();
         // SAFETY: no lock needed; a `char *` in every release that never changes.
-        unsafe { text::from_c(path.read()) }.map(PathBuf::from)
+        unsafe { text_of_c(path.read()) }.map(PathBuf::from)
     };
     let file = std::env::var_os("SLURM_CONF").map(PathBuf::from).or_else(compiled_in)?;
     Some(file.parent()?.to_owned())
@@ -145,6 +146,6 @@ fn version_of(plugin: Object) -> Option<Version> {
 /// Whether a plugin is our selector. Under that name it would take itself for the stock selector.
 fn is_ours(selector: Object) -> bool {
     // SAFETY: every Slurm plugin exports plugin_type as a constant C string.
-    let kind = selector.symbol(c"plugin_type").and_then(|kind| unsafe { text::from_c(kind.as_ptr().cast()) });
+    let kind = selector.symbol(c"plugin_type").and_then(|kind| unsafe { text_of_c(kind.as_ptr().cast()) });
     kind.is_some_and(|kind| kind == "select/vipu")
 }

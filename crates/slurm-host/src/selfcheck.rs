@@ -4,9 +4,7 @@
 //! offsets could do anything; without reads, only IPU jobs do not start. All memory that is checked here for
 //! the first time is read through a `Probe`, which survives wrong addresses.
 
-mod conf;
 mod job;
-mod node;
 
 use std::ffi::c_void;
 use std::sync::OnceLock;
@@ -20,6 +18,7 @@ use crate::log;
 use crate::probe::Probe;
 use crate::record::Record;
 use crate::running_release::loaded;
+use crate::symbols::{self, RawJob};
 
 static MISTRUSTED: AtomicBool = AtomicBool::new(false);
 
@@ -35,12 +34,7 @@ pub fn is_pass_through() -> bool {
 /// Checks the configuration structure once: SelectType must read as a selector, the other members as texts.
 pub fn conf_is_as_expected() -> bool {
     static VERDICT: OnceLock<bool> = OnceLock::new();
-    if let Some(verdict) = VERDICT.get() {
-        return *verdict;
-    }
-    // A call without a probe has checked nothing, so the next call tries again.
-    let Some(probe) = Probe::new() else { return false };
-    *VERDICT.get_or_init(|| conf::look(&probe).inspect_err(|finding| mistrust(finding)).is_ok())
+    once(&VERDICT, look_at_conf)
 }
 
 /// Checks a job record: its magic each time, and every member that the plugins use for the first job of each
@@ -81,25 +75,28 @@ pub(crate) fn listed_job_is_as_expected(job: JobRef<'_>) -> bool {
 /// Checks node records.
 pub(crate) fn nodes_are_as_expected(nodes: &[Record<'_>], layout: &Layout) -> bool {
     let Some(probe) = Probe::new() else { return false };
-    let looked = nodes.iter().try_for_each(|node| node::look(&probe, *node, layout));
+    let looked = nodes.iter().try_for_each(|node| look_at_node(&probe, *node, layout));
     looked.inspect_err(|finding| mistrust(finding)).is_ok()
 }
 
 /// Checks the first QOS record that a job leads to.
 pub(crate) fn qos_is_as_expected(qos: Record<'_>, layout: &Layout) -> bool {
     static VERDICT: OnceLock<bool> = OnceLock::new();
-    once(&VERDICT, "the QOS of a job", |probe| job::is_qos(probe, qos, layout))
+    once(&VERDICT, |probe| right(job::is_qos(probe, qos, layout), "the QOS of a job"))
 }
 
 /// Checks the first default partition, by its magic and its name.
 pub(crate) fn default_partition_is_as_expected(part: Record<'_>, layout: &Layout) -> bool {
     static VERDICT: OnceLock<bool> = OnceLock::new();
+    once(&VERDICT, |probe| right(is_partition(probe, part, layout), "the default partition"))
+}
+
+/// Whether there is a partition record, with its magic and a name.
+fn is_partition(probe: &Probe, part: Record<'_>, layout: &Layout) -> bool {
     let fields = &layout.part_record;
-    once(&VERDICT, "the default partition", |probe| {
-        probe.can_read(part.address(), fields.size.into())
-            && part.read(fields.magic) == facts::PART_MAGIC
-            && probe.is_text(part.text_pointer(fields.name))
-    })
+    probe.can_read(part.address(), fields.size.into())
+        && part.read(fields.magic) == facts::PART_MAGIC
+        && probe.is_text(part.text_pointer(fields.name))
 }
 
 /// Checks a partition record: its magic each time, its name and nodes until a record that has nodes was seen.
@@ -113,9 +110,7 @@ pub(crate) fn partition_is_as_expected(part: Record<'_>, layout: &Layout) -> boo
         return part.read(fields.magic) == facts::PART_MAGIC;
     }
     let Some(probe) = Probe::new() else { return false };
-    let is_one = probe.can_read(part.address(), fields.size.into())
-        && part.read(fields.magic) == facts::PART_MAGIC
-        && probe.is_text(part.text_pointer(fields.name));
+    let is_one = is_partition(&probe, part, layout);
     let nodes = if is_one { part.pointer(fields.node_bitmap) } else { std::ptr::null_mut() };
     let is_right = is_one && nodes.is_null() || probe.is_bitmap(nodes);
     if !is_right {
@@ -132,18 +127,16 @@ pub(crate) fn node_has_mark(node: Record<'_>, layout: &Layout) -> bool {
 
 /// Runs a check that is enough once, and keeps its verdict. A call without a probe checks nothing, and the
 /// next call tries again.
-fn once(verdict: &OnceLock<bool>, what: &str, look: impl Fn(&Probe) -> bool) -> bool {
+fn once(verdict: &OnceLock<bool>, look: impl Fn(&Probe) -> Result<(), String>) -> bool {
     if let Some(verdict) = verdict.get() {
         return *verdict;
     }
     let Some(probe) = Probe::new() else { return false };
-    *verdict.get_or_init(|| {
-        let right = look(&probe);
-        if !right {
-            mistrust(&format!("{what} reads wrong"));
-        }
-        right
-    })
+    *verdict.get_or_init(|| look(&probe).inspect_err(|finding| mistrust(finding)).is_ok())
+}
+
+fn right(is_right: bool, what: &str) -> Result<(), String> {
+    if is_right { Ok(()) } else { Err(format!("{what} reads wrong")) }
 }
 
 /// Checks that the texts of a message and its list of texts can be read, each the first time that it is not
@@ -175,6 +168,78 @@ pub(crate) fn texts_are_readable(
     all
 }
 
+/// Checks the texts of `slurm_conf`.
+///
+/// # Errors
+/// One line that names the text that reads wrong.
+fn look_at_conf(probe: &Probe) -> Result<(), String> {
+    let at = symbols::find(c"slurm_conf").ok_or("there is no slurm_conf")?;
+    let layout = &loaded()?.release.layout.slurm_conf;
+    // slurmstepd gets only SelectType, PluginDir and ClusterName, so the others may be NULL.
+    let others = [
+        ("the path of slurm.conf", layout.slurm_conf),
+        ("PluginDir", layout.plugindir),
+        ("StateSaveLocation", layout.state_save_location),
+        ("SchedulerParameters", layout.sched_params),
+        ("PlugStackConfig", layout.plugstack),
+        ("SlurmctldParameters", layout.slurmctld_params),
+        ("SlurmctldPidFile", layout.slurmctld_pidfile),
+        ("ClusterName", layout.cluster_name),
+        ("Licenses", layout.licenses),
+    ];
+    // One read for all pointers: on 22.05 to 24.11 each squeue makes this check.
+    let offsets = others.iter().map(|(_, field)| field.offset()).chain([layout.select_type.offset()]);
+    let mut copy = vec![0; offsets.max().unwrap_or_default() + size_of::<usize>()];
+    if probe.copy(at.as_ptr(), &mut copy) != copy.len() {
+        return Err("slurm_conf cannot be read".to_owned());
+    }
+    let text = |field: Field<Text>| {
+        let mut pointer = [0; size_of::<usize>()];
+        pointer.copy_from_slice(&copy[field.offset()..][..size_of::<usize>()]);
+        usize::from_ne_bytes(pointer) as *const c_void
+    };
+    let select_type = probe.beginning(text(layout.select_type)).unwrap_or_default();
+    if !select_type.starts_with(b"select/") {
+        return Err(format!("SelectType reads as '{}'", String::from_utf8_lossy(&select_type)));
+    }
+    match others.iter().find(|(_, field)| !probe.is_null_or_text(text(*field))) {
+        Some((name, _)) => Err(format!("{name} is no text")),
+        None => Ok(()),
+    }
+}
+
+/// Checks a node record and the record of its line in slurm.conf.
+///
+/// # Errors
+/// One line that names the member that reads wrong.
+fn look_at_node(probe: &Probe, node: Record<'_>, layout: &Layout) -> Result<(), String> {
+    let (fields, of_config) = (&layout.node_record, &layout.config_record);
+    let wrong = |member: &str| Err(format!("{member} of a node record reads wrong"));
+    if !probe.can_read(node.address(), fields.size.into()) {
+        return Err(format!("a node record has less than {} bytes", fields.size));
+    }
+    if node.read(fields.magic) != facts::NODE_MAGIC {
+        return wrong("magic");
+    }
+    if !probe.is_text(node.text_pointer(fields.name)) {
+        return wrong("name");
+    }
+    if !probe.is_null_or_text(node.text_pointer(fields.gres)) {
+        return wrong("gres");
+    }
+    if !probe.is_null_or_readable(node.pointer(fields.config_ptr), of_config.size.into()) {
+        return wrong("config_ptr");
+    }
+    // SAFETY: NULL, or memory that was just read in its whole size; node lock, as for the node.
+    match unsafe { node.follow(fields.config_ptr) } {
+        Some(config) if config.read(of_config.magic) != facts::CONFIG_MAGIC => wrong("config_ptr"),
+        Some(config) if !probe.is_null_or_text(config.text_pointer(of_config.gres)) => {
+            wrong("config_ptr's gres")
+        }
+        _ => Ok(()),
+    }
+}
+
 fn mistrust(finding: &str) {
     if MISTRUSTED.swap(true, Ordering::Relaxed) {
         return;
@@ -194,4 +259,33 @@ fn mistrust(finding: &str) {
         "select/vipu: this Slurm is not laid out as {known} ({finding}); no IPU job will start until {remedy} and \
          slurmctld restarted; other jobs are not affected"
     ));
+}
+
+/// The bytes to read if nothing is known of the release. No known release has a smaller `job_record_t`.
+const LEAST_RECORD_BYTES: usize = 1024;
+
+/// Whether the job's record points to a text that asks for a `vipu` GRES. True also if that cannot be found
+/// out. For a time when the layout of records cannot be trusted.
+///
+/// A plugin that has switched itself off must not let an IPU job start without its partition, and cannot read
+/// the request at its place. The record still contains a pointer to the request. This function looks through a
+/// `Probe` at everything to which the record points. The search takes some hundred system calls for one job,
+/// in a state that an administrator is going to end.
+///
+/// # Safety
+/// `job` is the `job_record_t *` of a running select callback.
+pub unsafe fn wants_ipus(job: RawJob) -> bool {
+    let Some(probe) = Probe::new() else { return true };
+    let known = loaded().map(|loaded| usize::from(loaded.release.layout.job_record.size));
+    let mut record = vec![0; known.unwrap_or(LEAST_RECORD_BYTES)];
+    if probe.copy(job, &mut record) == 0 {
+        return true;
+    }
+    let words = record.chunks_exact(size_of::<usize>()).filter_map(|word| word.try_into().ok());
+    words.map(usize::from_ne_bytes).any(|word| asks_for_vipu(&probe, word as *const c_void))
+}
+
+fn asks_for_vipu(probe: &Probe, address: *const c_void) -> bool {
+    let text = probe.beginning(address);
+    text.is_some_and(|text| text.starts_with(b"gres") && text.windows(4).any(|word| word == b"vipu"))
 }

@@ -6,12 +6,10 @@ use std::sync::OnceLock;
 
 use slurm_release::{Layout, Series};
 
-use crate::differences::end_job::EndJob;
-use crate::differences::lock_struct::Locks;
-use crate::differences::requeue::Requeue;
+use crate::differences::{EndJob, Locks, Requeue};
+use crate::record::c_string;
 use crate::running_release;
 use crate::symbols::{self, RawJob, wanted};
-use crate::text::c_string;
 
 /// The functions, variables and offsets of this slurmctld. Every safe view needs them.
 pub(crate) struct Host {
@@ -55,6 +53,21 @@ pub(crate) fn host() -> Result<&'static Host, String> {
 /// One line that names what is missing.
 pub fn check() -> Result<(), String> {
     host().map(drop)
+}
+
+/// Whether slurmctld has begun to end: to stop, to hand control to another slurmctld, or to start anew for a
+/// reconfigure. Slurm sends no queued message any more from then on, so that a launch would be lost (`agent`
+/// in agent.c, 22.05 to 26.05).
+///
+/// False if the place of the mark is unknown, because an older slurm-vipu measured the release.
+#[must_use]
+pub fn is_ending() -> bool {
+    let Ok(host) = host() else { return false };
+    let Some(layout) = &host.layout.slurmctld_config else { return false };
+    let config = host.slurmctld.var.slurmctld_config.address();
+    // SAFETY: no lock guards this aligned word of a variable that lives as long as slurmctld; Slurm's own
+    // threads read it without one (SAFETY.md, "The end of slurmctld").
+    unsafe { config.byte_add(layout.shutdown_time.offset()).cast::<i64>().read_volatile() != 0 }
 }
 
 /// Declares a table of host functions, each looked up by its own name.
@@ -121,6 +134,22 @@ host_functions! {
         xrecalloc = c"slurm_xrecalloc": fn(
             *mut *mut c_void, usize, usize, bool, bool, *const libc::c_char, libc::c_int, *const libc::c_char,
         ) -> *mut c_void;
+    }
+}
+
+impl Daemon {
+    /// The numbers of the set bits of a bitmap, in order; none for NULL.
+    ///
+    /// # Safety
+    /// `bitmap` is NULL or a `bitstr_t` that no other thread changes meanwhile.
+    pub(crate) unsafe fn bits(&self, bitmap: *mut c_void) -> Vec<u32> {
+        if bitmap.is_null() {
+            return Vec::new();
+        }
+        // SAFETY: a bitmap that does not change (caller), and numbers below its size.
+        let (size, is_set) =
+            unsafe { ((self.bit_size)(bitmap), |bit: &i64| (self.bit_test)(bitmap, *bit) != 0) };
+        (0..size).filter(is_set).filter_map(|bit| u32::try_from(bit).ok()).collect()
     }
 }
 

@@ -7,13 +7,12 @@ use std::ptr::NonNull;
 
 use slurm_release::{self as facts, Field, Layout, Text};
 
-use crate::differences::gres_list;
+use crate::differences::with_gres;
 use crate::job::{remove_entries, script_variables};
 use crate::partitions::SlurmPartitions;
-use crate::record::{Record, members};
+use crate::record::{Record, members, text_of_c};
 use crate::selfcheck;
 use crate::slurmctld::{Host, host};
-use crate::text;
 
 /// A bound above the words for `--exclusive` and `--oversubscribe` (`JOB_SHARED_*`).
 const MOST_SHARING: u32 = 16;
@@ -144,7 +143,7 @@ impl JobDescription<'_> {
     /// Adds an element to `--gres`.
     pub fn add_gres(&mut self, element: &str) {
         let earlier = self.tres_per_node();
-        self.set_tres_per_node(&gres_list::with(earlier.as_deref(), element));
+        self.set_tres_per_node(&with_gres(earlier.as_deref(), element));
     }
 
     /// Replaces `--gres`.
@@ -207,7 +206,7 @@ pub unsafe fn tell(err_msg: *mut *mut c_char, line: &str) {
         return;
     }
     // SAFETY: NULL or a C string of an earlier plugin (caller).
-    let all = match unsafe { text::from_c(*err_msg) } {
+    let all = match unsafe { text_of_c(*err_msg) } {
         Some(earlier) => Cow::Owned(format!("{earlier}\n{line}")),
         None => Cow::Borrowed(line),
     };

@@ -8,10 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use ledger::ClaimView;
-use slurm_host::{boundary, threads};
+use slurm_host::{boundary, local_time, threads};
 use tracing::{info, warn};
 use vipu_status::{AUDIT_LOG, AuditLine, OLD_AUDIT_LOGS, file_names};
 use vipu_types::{PartitionId, PodId};
@@ -73,7 +72,7 @@ impl Audit {
 
     /// Takes a request of an administrator, which has ended now.
     pub(crate) fn request(&self, line: AuditLine) {
-        self.push(AuditLine { at: now(), ..line });
+        self.push(AuditLine { at: local_time::now(), ..line });
     }
 
     fn push(&self, line: AuditLine) {
@@ -107,7 +106,7 @@ pub(crate) fn start(
 fn line(change: Change, claim: Option<&ClaimView>) -> AuditLine {
     let Change { what, pod, partition, before, seconds, outcome } = change;
     AuditLine {
-        at: now(),
+        at: local_time::now(),
         what: what.to_owned(),
         why: Some(claim.map_or("no job", |it| frontend::state_name(&it.phase)).to_owned()),
         model: Some(pod.model.to_string()),
@@ -121,11 +120,6 @@ fn line(change: Change, claim: Option<&ClaimView>) -> AuditLine {
         outcome: outcome.to_owned(),
         ..AuditLine::default()
     }
-}
-
-fn now() -> i64 {
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX)
 }
 
 struct Log {

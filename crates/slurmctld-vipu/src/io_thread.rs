@@ -8,13 +8,13 @@ use driver::{
     Driver, Environment, FileJournal, IpuofFiles, Journal, JournalError, LiveRecord, NoJournal, Orders,
 };
 use ledger::{Event, Millis, Seconds};
-use slurm_host::{boundary, threads};
+use slurm_host::{boundary, local_time, threads};
 use tracing::{error, warn};
 use vipu_types::{JobRun, ModelName};
 
 use crate::admin::{self, DrainsFile};
 use crate::counters::CountedJournal;
-use crate::plugin::{Plugin, unix_time};
+use crate::plugin::Plugin;
 use crate::reporting_controller::ReportingController;
 use crate::start_line::{self, Surroundings};
 
@@ -139,7 +139,7 @@ impl<J: Journal> Environment for InSlurmctld<J> {
     }
 
     fn unix_time(&self) -> Seconds {
-        Seconds(unix_time())
+        Seconds(local_time::now())
     }
 
     fn tell(&self, run: JobRun, line: String) {

@@ -6,7 +6,6 @@
 #![deny(unsafe_code)]
 
 mod admin;
-mod admin_settings;
 mod audit_thread;
 mod counters;
 #[allow(unsafe_code, reason = "the exports are C functions")]
@@ -14,11 +13,9 @@ mod exports;
 mod host_thread;
 mod io_thread;
 mod model_files;
-mod node_cabling;
 mod node_gres;
 mod node_questions;
 mod plugin;
-mod prolog;
 mod public_status;
 mod reporting_controller;
 mod saved_conf;

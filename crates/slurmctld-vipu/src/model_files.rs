@@ -1,17 +1,21 @@
 //! The Pod models of this cluster, from the nodes' GRES and the files beside slurm.conf.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use driver::{ModelSettings, PodSetup};
-use frontend::{Model, Models};
+use frontend::{Cabling, Model, Models};
 use ledger::ModelFacts;
-use slurm_host::nodes::NodeGres;
+use slurm_host::node_table::NodeGres;
 use tracing::error;
 use vipu_client::{Client, Endpoint};
-use vipu_conf::{AuditLevel, Good, InForce, LoadError, Loaded, Mode, SavedConf, Settings};
-use vipu_types::{ControllerName, ModelName, ModelPool, PodId, Pool};
+use vipu_conf::{
+    AuditLevel, Good, InForce, LoadError, Loaded, Mode, SavedConf, Settings, TypesOfNodes, against_nodes,
+};
+use vipu_types::{ControllerName, ModelName, ModelPool, PodId, Pool, gres_types};
 
-use crate::node_cabling::{cabling, warn_of_nodes};
 use crate::node_gres::{consumable, models_on_nodes};
 use crate::reporting_controller::ReportingController;
 use crate::saved_conf::{GoodText, GoodTexts};
@@ -127,6 +131,37 @@ fn earlier(kept: &SavedConf, model: &ModelName) -> Option<Settings> {
     Some(kept.good(model).inspect_err(ignored).ok()??.settings)
 }
 
+/// The IPUs that belong to a model's nodes. None if the settings give no node IPUs of its own.
+fn cabling(settings: &Settings, nodes: &[NodeGres]) -> Option<Arc<Cabling>> {
+    if settings.host_map.is_some() {
+        return Some(Arc::new(Cabling::Hosts(numbered(&hosts(settings), nodes))));
+    }
+    let controllers = settings.owners_of_nodes();
+    (!controllers.is_empty()).then(|| Arc::new(Cabling::Controllers(numbered(&controllers, nodes))))
+}
+
+/// The values by the numbers of the nodes.
+fn numbered<T: Clone>(by_name: &BTreeMap<String, T>, nodes: &[NodeGres]) -> BTreeMap<u32, T> {
+    nodes.iter().filter_map(|node| Some((node.number, by_name.get(&node.node)?.clone()))).collect()
+}
+
+/// The IPUs of each host that the settings name.
+fn hosts(settings: &Settings) -> BTreeMap<String, Range<u32>> {
+    let hosts = settings.host_map.iter().flat_map(|file| &file.map.hosts);
+    hosts.map(|host| (host.host.clone(), host.ipus.clone())).collect()
+}
+
+/// Says of each model which of its nodes have no IPUs, which nodes with IPUs do not have the model, and which sizes only
+/// nodes or only the pool have.
+fn warn_of_nodes(nodes: &[NodeGres], models: &Models) {
+    let nodes: TypesOfNodes = nodes.iter().map(|it| (it.node.clone(), gres_types(&it.gres))).collect();
+    for (model, settings) in models.0.iter().filter_map(|(name, it)| Some((name, it.settings.as_ref()?))) {
+        for line in against_nodes(model, settings, &nodes) {
+            error!("model {model}: {line}");
+        }
+    }
+}
+
 /// A setup for each controller of a model.
 fn setups(
     model: &ModelName,
@@ -170,7 +205,6 @@ fn setups(
 mod tests {
     use std::collections::BTreeSet;
     use std::fs;
-    use std::sync::Arc;
 
     use super::*;
 

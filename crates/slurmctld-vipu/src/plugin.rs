@@ -1,26 +1,26 @@
 //! The plugin of one slurmctld: its front end, the models' files, and the queues to its threads.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use driver::{Handle, Host, Orders, Ownership};
 use frontend::{Frontend, HostTask, Outside};
 use ledger::{Action, Claim, DriverAction, EndedRun, HostAction, Millis, ModelFacts, Seconds};
-use slurm_host::differences::jobs_read;
-use slurm_host::nodes::NodeGres;
+use slurm_host::differences::job_records_are_new;
+use slurm_host::node_table::NodeGres;
 use slurm_host::{local_time, selfcheck};
 use tokio::sync::watch;
 use tracing::{error, warn};
+use vipu_admin::SOCKET;
 use vipu_client::Client;
-use vipu_conf::{AuditLevel, InForce, LoadError, SavedConf, Standing};
+use vipu_conf::{AdminSocket, AuditLevel, InForce, LoadError, SavedConf, Standing};
 use vipu_status::ConfFile;
 use vipu_types::{ModelName, PodId};
 
-use crate::admin_settings::AdminSettings;
 use crate::audit_thread::{self, Audit, AuditLines, ClaimOf};
 use crate::counters::Counters;
 use crate::model_files::{self, Connect, Reading};
@@ -81,7 +81,7 @@ impl Outside for Threads {
     }
 
     fn unix_time(&self) -> Seconds {
-        Seconds(unix_time())
+        Seconds(local_time::now())
     }
 
     fn local_time(&self, at: Seconds) -> String {
@@ -123,10 +123,27 @@ fn claim_of(plugin: &Weak<Plugin>) -> Arc<ClaimOf> {
     Arc::new(move |pod, partition| plugin.upgrade()?.frontend.ledger().claim_of(pod, partition))
 }
 
-/// The time in seconds since the Unix epoch.
-pub(crate) fn unix_time() -> i64 {
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX)
+/// The socket and its user, from the configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct AdminSettings {
+    /// None if there is to be no socket.
+    pub(crate) path: Option<PathBuf>,
+    /// SlurmUser, who may use it besides root.
+    pub(crate) slurm_user: u32,
+}
+
+impl AdminSettings {
+    /// Reads the settings. `folder` is that of vipu.conf. Only in a callback that runs under the configuration
+    /// lock.
+    pub(crate) fn read(folder: &Path) -> Self {
+        let beside_pid_file = || Some(slurm_host::conf::slurmctld_pid_file()?.parent()?.join(SOCKET));
+        let path = match vipu_conf::admin_socket_of(folder) {
+            Some(AdminSocket::At(path)) => Some(path),
+            Some(AdminSocket::None) => None,
+            None => beside_pid_file(),
+        };
+        Self { path, slurm_user: slurm_host::conf::slurm_user().unwrap_or_default() }
+    }
 }
 
 static PLUGIN: RwLock<Option<Arc<Plugin>>> = RwLock::new(None);
@@ -162,7 +179,7 @@ pub(crate) fn open() -> (Arc<Plugin>, Option<Ends>) {
 /// slurmctld has seen.
 pub(crate) fn close_when_over() {
     let mut current = PLUGIN.write().unwrap_or_else(PoisonError::into_inner);
-    if let Some(plugin) = current.take_if(|plugin| jobs_read::are_new() || plugin.is_superseded()) {
+    if let Some(plugin) = current.take_if(|plugin| job_records_are_new() || plugin.is_superseded()) {
         plugin.frontend.close();
     }
 }
@@ -186,7 +203,7 @@ impl Plugin {
             frontend: Frontend::new(Box::new(threads)),
             driver,
             in_force: Mutex::default(),
-            opened: unix_time(),
+            opened: local_time::now(),
             conf_read: AtomicI64::default(),
             hides_jobs: AtomicBool::new(true),
             hides_reservations: AtomicBool::new(true),
@@ -304,7 +321,7 @@ impl Plugin {
         let connect = |pod, client, level| self.controller(pod, client, level);
         let reading = read(nodes, &folder, &kept, &mut in_force, &connect);
         drop(in_force);
-        self.conf_read.store(unix_time(), Ordering::Relaxed);
+        self.conf_read.store(local_time::now(), Ordering::Relaxed);
         self.take_into_use(reading, kept);
         true
     }

@@ -1,13 +1,16 @@
-//! The line in slurmctld's log after a start, with everything that IPU jobs depend on.
+//! The line in slurmctld's log after a start, with everything that IPU jobs depend on, and the warnings beside it.
 
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Weak;
 use std::time::Duration;
 
 use ledger::{ModelView, PodView, Wait};
+use slurm_conf::{Files, SlurmConf};
 use slurm_host::plugstack::{self, SPANK_IPUOF};
 use slurm_host::running_release::loaded;
-use slurm_host::{accounting, conf as slurm_conf, stock_selector};
+use slurm_host::{accounting, conf, stock_selector};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 use tracing::{error, info, warn};
@@ -15,7 +18,7 @@ use vipu_conf::Layer;
 use vipu_types::ModelName;
 
 use crate::plugin::Plugin;
-use crate::{prolog, uncounted};
+use crate::uncounted;
 
 /// The longest time that the line waits for the first answers of the controllers and for the check of the
 /// directories.
@@ -57,12 +60,12 @@ impl Surroundings {
         Self {
             stock: stock.unwrap_or_default(),
             release: loaded().map_or(0, |loaded| loaded.release.version.0),
-            file: slurm_conf::file(),
-            cluster: slurm_conf::cluster_name().unwrap_or_default(),
+            file: conf::file(),
+            cluster: conf::cluster_name().unwrap_or_default(),
             plugstack: plugstack::path(),
-            is_sent: slurm_conf::is_configless(),
+            is_sent: conf::is_configless(),
             counted: accounting::is_in_use().then(accounting::names_of_ipus),
-            licenses: slurm_conf::licenses().unwrap_or_default(),
+            licenses: conf::licenses().unwrap_or_default(),
         }
     }
 }
@@ -157,7 +160,7 @@ fn bare(model: &ModelName, why: &Wait) -> String {
 fn tell_of_files(around: &Surroundings) {
     tell_of_plugstack(around);
     if let Some(file) = &around.file {
-        prolog::warn_if_srun_is_heard(file, around.release);
+        warn_if_prolog_hears_srun(file, around.release);
     }
 }
 
@@ -186,6 +189,32 @@ fn where_own(what: &str) -> String {
         "{what}: this is as it should be if nobody submits jobs on this host, and the nodes' own plugstack.conf has the line: {}",
         plugstack::LINE
     )
+}
+
+/// The files of slurmctld's host.
+struct OnDisk;
+
+impl Files for OnDisk {
+    fn read(&mut self, path: &Path) -> io::Result<String> {
+        failpoints::io!("slurm.conf");
+        Ok(String::from_utf8_lossy(&fs::read(path)?).into_owned())
+    }
+
+    /// slurm.conf includes single files only.
+    fn matching(&mut self, _: &Path) -> Vec<PathBuf> {
+        Vec::new()
+    }
+}
+
+/// Logs the warning of a site whose Prolog has the variables of srun, and not those of slurmctld. `release` is Slurm's `SLURM_VERSION_NUMBER`. slurmctld has read the file at its start.
+fn warn_if_prolog_hears_srun(slurm_conf: &Path, release: u32) {
+    if SlurmConf::read(slurm_conf, &mut OnDisk).is_ok_and(|conf| conf.prolog_hears_srun(release)) {
+        warn!(
+            "slurm.conf has a Prolog without PrologFlags=Alloc: where srun starts a job's first step on a node, \
+             Prolog has the SPANK_ variables that srun sends, not those of slurmctld; write PrologFlags=Alloc and run scontrol \
+             reconfigure"
+        );
+    }
 }
 
 #[cfg(test)]

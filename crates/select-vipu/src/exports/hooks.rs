@@ -10,7 +10,7 @@ use slurm_host::job::{JobMut, JobRef};
 use slurm_host::job_test::RawTest;
 use slurm_host::plugin_table::{self, PluginTable};
 use slurm_host::symbols::{self, RawJob};
-use slurm_host::{boundary, log, release, request_without_layout};
+use slurm_host::{boundary, log, release, selfcheck};
 use vipu_types::JobOption;
 
 /// `vipu_slurmctld.so`. It is set at the first reconfigure of the primary slurmctld, to `None` if the object
@@ -23,6 +23,13 @@ static CONF_WAS_READ: AtomicBool = AtomicBool::new(false);
 
 fn plugin_table() -> Option<&'static PluginTable> {
     PLUGIN_TABLE.get().copied().flatten()
+}
+
+/// Calls `vipu_slurmctld.so`, if it is there.
+fn tell(name: &'static str, call: impl FnOnce(&PluginTable)) {
+    if let Some(controller) = plugin_table() {
+        boundary::guard(&|| name.into(), (), || call(controller));
+    }
 }
 
 /// Lets slurmctld read the jobs that it saves without this plugin, too.
@@ -79,7 +86,7 @@ fn refuse_without_controller(job: RawJob, mode: u16) -> c_int {
 /// Whether the job asks for IPUs, by its GRES or by options that were not translated.
 fn wants_ipus(job: RawJob) -> bool {
     // SAFETY: the job of the running callback, under the job write lock.
-    let is_mentioned = unsafe { request_without_layout::wants_ipus(job) };
+    let is_mentioned = unsafe { selfcheck::wants_ipus(job) };
     // SAFETY: the job of the running callback, under the job write lock.
     let seen = || unsafe { JobRef::from_callback(job) };
     is_mentioned || seen().is_some_and(|job| !job.options(JobOption::PREFIX).is_empty())
@@ -110,34 +117,22 @@ pub(super) fn allocating(job: RawJob) -> Option<c_int> {
 
 /// Has Slurm count the IPUs of a job that begins.
 pub(super) fn allocated(job: RawJob, code: c_int) -> c_int {
-    if let Some(controller) = plugin_table() {
-        boundary::guard(&|| "hook_allocated".into(), (), || {
-            // SAFETY: Slurm's job under the job write lock of this callback.
-            unsafe { (controller.allocated)(job) };
-        });
-    }
+    // SAFETY: Slurm's job under the job write lock of this callback.
+    tell("hook_allocated", |controller| unsafe { (controller.allocated)(job) });
     code
 }
 
 /// Has Slurm count the IPUs of a job whose nodes have changed.
 pub(super) fn resized<T>(job: RawJob, answer: T) -> T {
-    if let Some(controller) = plugin_table() {
-        boundary::guard(&|| "hook_resized".into(), (), || {
-            // SAFETY: Slurm's job under the job write lock of this callback.
-            unsafe { (controller.resized)(job) };
-        });
-    }
+    // SAFETY: Slurm's job under the job write lock of this callback.
+    tell("hook_resized", |controller| unsafe { (controller.resized)(job) });
     answer
 }
 
 /// Runs before the stock selector reads the allocations of all jobs anew.
 pub(super) fn reconfiguring() -> Option<c_int> {
-    if let Some(controller) = plugin_table() {
-        boundary::guard(&|| "hook_reconfiguring".into(), (), || {
-            // SAFETY: under the locks that Slurm holds around select_p_reconfigure.
-            unsafe { (controller.reconfiguring)() };
-        });
-    }
+    // SAFETY: under the locks that Slurm holds around select_p_reconfigure.
+    tell("hook_reconfiguring", |controller| unsafe { (controller.reconfiguring)() });
     None
 }
 
@@ -154,23 +149,16 @@ pub(super) fn job_ready(job: RawJob) -> Option<c_int> {
 
 /// Begins to release the job's IPUs. The stock selector is asked in any case.
 pub(super) fn job_fini(job: RawJob) -> Option<c_int> {
-    let controller = plugin_table()?;
-    boundary::guard(&|| "hook_job_fini".into(), (), || {
-        // SAFETY: Slurm's job under the job write lock of this callback.
-        unsafe { (controller.job_fini)(job) };
-    });
+    // SAFETY: Slurm's job under the job write lock of this callback.
+    tell("hook_job_fini", |controller| unsafe { (controller.job_fini)(job) });
     None
 }
 
 /// Runs after Slurm has read its jobs, and before it changes them.
 pub(super) fn node_init(code: c_int) -> c_int {
     CONF_WAS_READ.store(true, Ordering::Relaxed);
-    if let Some(controller) = plugin_table() {
-        boundary::guard(&|| "hook_node_init".into(), (), || {
-            // SAFETY: under the locks that Slurm holds around select_p_node_init.
-            unsafe { (controller.jobs_read)() };
-        });
-    }
+    // SAFETY: under the locks that Slurm holds around select_p_node_init.
+    tell("hook_node_init", |controller| unsafe { (controller.jobs_read)() });
     code
 }
 

@@ -6,12 +6,12 @@ use std::sync::OnceLock;
 
 use slurm_host::job_test::RawTest;
 use slurm_host::release::Series;
-use slurm_host::stock_selector::Selector;
+use slurm_host::stock_selector::{self, Selector};
 use slurm_host::symbols::RawJob;
 use slurm_host::{boundary, log, running_release};
+use vipu_conf::Layer;
 
 use super::hooks;
-use crate::layer;
 
 type Ptr = *mut c_void;
 const ERROR: c_int = -1;
@@ -27,7 +27,8 @@ static INNER: OnceLock<Functions> = OnceLock::new();
 /// Loads the stock selector. `init` calls this, and Slurm calls `init` before all other functions.
 pub(super) fn load() -> Result<Selector, String> {
     let loaded = running_release::loaded()?;
-    let selector = Selector::load(loaded, layer::choose().name())?;
+    let layer = stock_selector::layer(Layer::ConsTres, vipu_conf::layer_of);
+    let selector = Selector::load(loaded, layer.name())?;
     let version = loaded.release.version;
     let functions = Functions::of(&selector, version.series()).map_err(|why| {
         format!("{why}, which that of Slurm {version} has: install Slurm's basic plugins anew")
@@ -66,7 +67,7 @@ macro_rules! selector {
         }
 
         $(
-            // SAFETY: (attribute) a name of the select interface, see identity.rs.
+            // SAFETY: (attribute) a name of the select interface, see `plugin_identity!`.
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($arg: $type),*) $(-> $ret)? {
                 boundary::guard(&|| stringify!($name).into(), $otherwise, || {

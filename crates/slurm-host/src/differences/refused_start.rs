@@ -11,12 +11,11 @@ use std::cell::Cell;
 use std::ffi::c_int;
 
 use slurm_release as facts;
-use slurm_release::Series;
 
+use super::is_since;
 use crate::conf;
 use crate::job::JobRef;
 use crate::job_test::Test;
-use crate::running_release::loaded;
 
 /// `ESLURM_LICENSES_UNAVAILABLE` of 23.02 and later.
 const LICENSES_UNAVAILABLE: c_int = 2040;
@@ -31,11 +30,10 @@ thread_local! {
 
 /// Returns the code that refuses to start this job now.
 pub fn of_start(job: JobRef<'_>, test: &Test<'_>) -> c_int {
-    let has_answer = loaded().is_ok_and(|loaded| loaded.release.version.series() >= Series::new(23, 2));
     if is_being_submitted(job) {
         // The user would see a message about licences.
         NODES_BUSY
-    } else if has_answer {
+    } else if is_since(23, 2) {
         // With bf_licenses the main scheduler would stop altogether.
         if conf::keeps_licenses() { NODES_BUSY } else { LICENSES_UNAVAILABLE }
     } else {

@@ -23,8 +23,7 @@ use vipu_status::AuditLine;
 pub(crate) use self::drains_file::DrainsFile;
 use self::server::{Limits, Server};
 use self::socket_file::{NoSocket, SocketFile};
-use crate::admin_settings::AdminSettings;
-use crate::plugin::Plugin;
+use crate::plugin::{AdminSettings, Plugin};
 
 /// The time between two tries to make the socket.
 const RETRY: Duration = Duration::from_secs(2);

@@ -10,7 +10,7 @@ use slurm_host::job::{JobMut, JobRef};
 use slurm_host::release::{ESLURM_INVALID_GRES, ESLURM_NODES_BUSY, is_start};
 use slurm_host::submit::{self, JobDescription};
 use slurm_host::symbols::RawJob;
-use slurm_host::{boundary, request_without_layout};
+use slurm_host::{boundary, selfcheck};
 use vipu_types::JobOption;
 
 use super::name;
@@ -23,7 +23,7 @@ pub(super) fn is_for_ipus(job: RawJob) -> bool {
         // SAFETY: Slurm's job in its own callback, under at least the job read lock.
         let seen = unsafe { JobRef::from_callback(job) };
         // SAFETY: Slurm's job in its own callback, under at least the job read lock.
-        seen.map_or_else(|| unsafe { request_without_layout::wants_ipus(job) }, JobRef::mentions_vipu)
+        seen.map_or_else(|| unsafe { selfcheck::wants_ipus(job) }, JobRef::mentions_vipu)
     })
 }
 
