@@ -1,6 +1,5 @@
 //! A running cluster.
 
-mod account;
 pub(crate) mod accounting;
 pub(crate) mod daemon;
 pub(crate) mod folder_layout;
@@ -11,7 +10,7 @@ pub(crate) mod logs;
 mod one_host;
 mod ports;
 
-pub use account::Account;
+pub use daemon::Account;
 pub use folder_layout::Layout;
 pub use hosts::{Hosts, RunsCommands};
 pub use injected_faults::{Disk, Failpoint};

@@ -6,16 +6,13 @@ mod command;
 mod job;
 mod job_record;
 mod nodes;
-mod queue;
-mod saved_jobs;
+mod saves;
 mod sdiag;
-mod slow_save;
 mod slurmctld;
 
 pub(crate) use command::next_number;
 pub use command::{ClusterCommand, Output, Running};
 pub use job::{JobId, JobView};
 pub use job_record::JobRecord;
-pub use saved_jobs::SavedJobs;
+pub use saves::{SavedJobs, SlowFile, SlowSave};
 pub use sdiag::Diagnosis;
-pub use slow_save::{SlowFile, SlowSave};

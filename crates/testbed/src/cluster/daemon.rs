@@ -1,20 +1,41 @@
-//! The command line of each daemon.
+//! The daemons of a cluster: the accounts that they run as, and the command line of each.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use nix::unistd::User;
 
 use crate::{
-    Account, Layout, Place,
+    Layout, Place,
     cluster::folder_layout::permit,
     conf_files::{BACKUP, BACKUP_CONF, CONTROLLERS, NODES_CONF, SLURM_CONF, node_name},
     process::{Lead, Leashed, Start},
     programs,
     settings::Settings,
 };
+
+/// An account of this machine. The testbed never creates one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    pub name: String,
+    pub uid: u32,
+    pub gid: u32,
+}
+
+impl Account {
+    pub fn named(name: &str) -> Result<Self> {
+        let user = User::from_name(name)?.with_context(|| format!("this machine has no user '{name}'"))?;
+        Ok(Self { name: user.name, uid: user.uid.as_raw(), gid: user.gid.as_raw() })
+    }
+
+    /// The account of all daemons but slurmctld, and by default of jobs.
+    pub fn root() -> Result<Self> {
+        Self::named("root")
+    }
+}
 
 #[derive(Clone, Debug)]
 pub(crate) struct Daemon {
