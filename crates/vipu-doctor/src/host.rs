@@ -1,8 +1,9 @@
 //! The host that is examined.
 
 use std::ffi::CString;
-use std::io::{self, Read as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::Metadata;
+use std::io::{self, ErrorKind, Read as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::{fs, path};
 
@@ -66,6 +67,62 @@ impl Host<'_> {
             Err(_) => path.to_owned(),
         }
     }
+
+    /// The owner and the mode of a file or a directory, or why it cannot be used. None if this is denied.
+    pub(crate) fn owner_and_mode(
+        &self,
+        path: &Path,
+        is_right: fn(&Metadata) -> bool,
+        otherwise: &str,
+        unseen: &mut Unseen,
+    ) -> Option<OwnerAndMode> {
+        Some(match unless_denied(path, self.at(path).metadata(), unseen)? {
+            Ok(facts) if is_right(&facts) => Ok((facts.uid(), facts.mode() & 0o7777)),
+            Ok(_) => Err(otherwise.to_owned()),
+            Err(why) => Err(why.to_string()),
+        })
+    }
+
+    /// The owner and the mode of a directory, as [`Host::owner_and_mode`] tells them.
+    pub(crate) fn directory(&self, path: &Path, unseen: &mut Unseen) -> Option<OwnerAndMode> {
+        self.owner_and_mode(path, Metadata::is_dir, "it is no directory", unseen)
+    }
+}
+
+/// An owner and a mode, or why there are none.
+pub(crate) type OwnerAndMode = Result<(u32, u32), String>;
+
+/// Whether a user can write in a directory. The user may be in its group.
+pub(crate) fn can_write(user: u32, owner: u32, mode: u32) -> bool {
+    user == 0 || owner == user && mode & 0o200 != 0 || mode & 0o022 != 0
+}
+
+/// What could not be looked at, each with the reason.
+pub(crate) type Unseen = Vec<(String, String)>;
+
+/// The outcome of a look at a path. None if it is denied, which is noted.
+pub(crate) fn unless_denied<T>(
+    path: &Path,
+    outcome: io::Result<T>,
+    unseen: &mut Unseen,
+) -> Option<io::Result<T>> {
+    match outcome {
+        Err(why) if why.kind() == ErrorKind::PermissionDenied => {
+            unseen.push((path.display().to_string(), why.to_string()));
+            None
+        }
+        outcome => Some(outcome),
+    }
+}
+
+/// The content of a file that need not be there. What keeps it from being read is noted.
+pub(crate) fn if_there<T>(path: &Path, outcome: io::Result<T>, unseen: &mut Unseen) -> Option<T> {
+    if let Err(why) = outcome.as_ref()
+        && why.kind() != ErrorKind::NotFound
+    {
+        unseen.push((path.display().to_string(), why.to_string()));
+    }
+    outcome.ok()
 }
 
 /// Reads a regular file. The open of a FIFO would wait for a writer.

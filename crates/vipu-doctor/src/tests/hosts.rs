@@ -4,9 +4,7 @@ use std::fs;
 
 use insta::assert_snapshot;
 
-use super::tree::Tree;
-
-const SLURM: &str = "/etc/slurm/slurm.conf";
+use super::tree::{SLURM, Tree};
 
 /// The tree as a node without a configuration of its own has it: a copy of what slurmctld sends.
 fn configless() -> Tree {

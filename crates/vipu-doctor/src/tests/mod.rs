@@ -1,9 +1,7 @@
 //! A healthy host, and the same host broken in one way or in several.
 
 mod conf_files;
-mod elf;
 mod host_files;
 mod hosts;
 mod other_faults;
 mod tree;
-mod ways;

@@ -7,18 +7,24 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use mock_vipu::{Authority, Hardware, MockServer, Options, Tls, User};
+use object::write::{Object, StandardSection, Symbol, SymbolSection};
+use object::{Architecture, BinaryFormat, Endianness, SectionKind, SymbolFlags, SymbolKind, SymbolScope};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 use vipu_status::{ConfFile, Contact, Model, Pod, SCHEMA, Status, Writer};
+use vipu_types::version_note::SECTION;
 
-use super::elf;
-use crate::facts::Facts;
+use crate::examination::Facts;
 use crate::finding::Level;
 use crate::host::Host;
-use crate::{Examination, checks};
+use crate::{Examination, Finding};
+
+pub(crate) const SLURM: &str = "/etc/slurm/slurm.conf";
+pub(crate) const VIPU: &str = "/etc/slurm/vipu.conf";
+pub(crate) const STACK: &str = "/etc/slurm/plugstack.conf";
 
 /// The time of each examination: May 2026, in the life of the certificates.
-const NOW: i64 = 1_780_000_000;
+pub(crate) const NOW: i64 = 1_780_000_000;
 
 /// The name of the only user of the host but root.
 const USER: &str = "slurm";
@@ -105,6 +111,8 @@ pub(crate) struct Tree {
     folder: TempDir,
     /// What the process knows about the host.
     pub(crate) host: Host<'static>,
+    /// A change of the facts before the checks, for what a test cannot have.
+    pub(crate) facts: fn(&mut Facts),
 }
 
 impl Tree {
@@ -122,7 +130,7 @@ impl Tree {
             user_id: Box::new(move |name| (name == USER).then_some(me)),
             in_group: |_, group| ["ipus", "others"].contains(&group).then_some(group == "ipus"),
         };
-        let tree = Self { folder, host };
+        let tree = Self { folder, host, facts: |_| () };
         tree.write("/etc/slurm/slurm.conf", SLURM_CONF);
         tree.write("/etc/slurm/plugstack.conf", PLUGSTACK);
         tree.write("/etc/slurm/vipu.conf", VIPU_CONF.replace("CONTROLLER", &controller().to_string()));
@@ -148,7 +156,7 @@ impl Tree {
     }
 
     fn plugins(&self) {
-        let slurm = elf::with_symbol("plugin_version", &0x0018_0b05_u32.to_le_bytes());
+        let slurm = with_symbol("plugin_version", &0x0018_0b05_u32.to_le_bytes());
         self.write("/usr/lib/slurm/select_cons_tres.so", slurm);
         for name in ["select_vipu.so", "job_submit_vipu.so", "vipu_slurmctld.so", "gres_vipu.so"] {
             self.plugin(name, "0.1.0 build 1234");
@@ -158,7 +166,7 @@ impl Tree {
 
     /// Writes a plugin file of a build.
     pub(crate) fn plugin(&self, name: &str, build: &str) {
-        self.write(&format!("/usr/lib/slurm/{name}"), elf::with_version_note(&format!("slurm-vipu {build}")));
+        self.write(&format!("/usr/lib/slurm/{name}"), with_version_note(&format!("slurm-vipu {build}")));
     }
 
     /// Writes the status document with a change.
@@ -209,7 +217,7 @@ impl Tree {
 
     /// Examines the host. The file system and the disk of the test's machine do not matter.
     pub(crate) fn examine(&self) -> Examination {
-        self.examine_with(|_| ())
+        self.examine_with(self.facts)
     }
 
     /// Examines the host with changed facts.
@@ -221,18 +229,65 @@ impl Tree {
         facts.directories.iter_mut().for_each(|directory| directory.has_acls = true);
         facts.state.iter_mut().for_each(|state| (state.free, state.lacks_inodes) = (1 << 40, false));
         change(&mut facts);
-        checks::run(&facts)
+        facts.check(&self.host)
     }
 
     /// The findings in lines, without what differs between runs.
     pub(crate) fn lines(&self, examination: &Examination) -> String {
-        let line = |finding: &crate::Finding| format!("{}: {finding}\n", finding.level.name());
+        let line = |finding: &Finding| format!("{}: {finding}\n", finding.level.name());
         let text: String = examination.findings.iter().map(line).collect();
         let me = self.folder.path().metadata().unwrap().uid();
         let text = text.replace(&controller().to_string(), "CONTROLLER");
         let text = text.replace(&self.folder.path().display().to_string(), "");
         text.replace(&format!("user {me}"), "user ME").replace(&format!("chown {me}"), "chown ME")
     }
+}
+
+/// A way to break the healthy host: its name, and the change.
+type Way<'a> = (&'a str, fn(&mut Tree));
+
+/// The findings of all ways, one line each.
+#[track_caller]
+pub(crate) fn each_has_one_finding(ways: &[Way<'_>]) -> String {
+    let mut text = String::new();
+    for (name, breaks) in ways {
+        let mut tree = Tree::healthy();
+        breaks(&mut tree);
+        let lines = tree.lines(&tree.examine());
+        assert_eq!(lines.lines().count(), 1, "{name}:\n{lines}");
+        text += &format!("{name}:\n  {lines}");
+    }
+    text
+}
+
+/// An ELF object with these bytes under this name.
+fn with_symbol(name: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut object = Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
+    let section = object.section_id(StandardSection::ReadOnlyData);
+    let symbol = object.add_symbol(Symbol {
+        name: name.into(),
+        value: 0,
+        size: bytes.len() as u64,
+        kind: SymbolKind::Data,
+        scope: SymbolScope::Dynamic,
+        weak: false,
+        section: SymbolSection::Section(section),
+        flags: SymbolFlags::None,
+    });
+    // Something stands before the symbol, as in a real file.
+    object.append_section_data(section, b"before", 8);
+    object.add_symbol_data(symbol, section, bytes, 8);
+    object.write().unwrap()
+}
+
+/// An ELF object with this text in the note of slurm-vipu.
+fn with_version_note(text: &str) -> Vec<u8> {
+    let mut object = Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
+    let section = object.add_section(Vec::new(), SECTION.into(), SectionKind::Note);
+    let lengths = [11, text.len() as u32 + 1, 1].map(u32::to_le_bytes).concat();
+    let note = [&lengths, b"slurm-vipu\0\0".as_slice(), text.as_bytes(), b"\0"].concat();
+    object.append_section_data(section, &note, 4);
+    object.write().unwrap()
 }
 
 #[test]

@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::facts::Facts;
+use crate::accounting::Qos;
 use crate::finding::Finding;
+use crate::models::{ModelFile, settings};
+use crate::slurm_conf::Slurm;
 
 /// The names of Slurm partitions are in slurm.conf.
-pub(super) fn slurm_partitions(facts: &Facts) -> Vec<Finding> {
-    let known = facts.slurm.partitions();
-    let limits = facts.settings().flat_map(|(model, own)| {
+pub(crate) fn slurm_partitions(slurm: &Slurm, models: &[ModelFile]) -> Vec<Finding> {
+    let known = slurm.partitions();
+    let limits = settings(models).flat_map(|(model, own)| {
         [
             (model.file.as_str(), "IpusPerSlurmPartition", &own.ipus_per_slurm_partition),
             (model.file.as_str(), "MaxIpusPerJobInSlurmPartition", &own.max_ipus_in_slurm_partition),
@@ -18,11 +20,10 @@ pub(super) fn slurm_partitions(facts: &Facts) -> Vec<Finding> {
 }
 
 /// The names of QOS are those of the database.
-pub(super) fn qos(facts: &Facts) -> Vec<Finding> {
-    let Some(known) = &facts.qos else { return Vec::new() };
+pub(crate) fn qos(qos: Option<&[Qos]>, models: &[ModelFile]) -> Vec<Finding> {
+    let Some(known) = qos else { return Vec::new() };
     let known = known.iter().map(|qos| qos.name.clone()).collect();
-    let limits = facts
-        .settings()
+    let limits = settings(models)
         .map(|(model, own)| (model.file.as_str(), "MaxIpusPerJobInQos", &own.max_ipus_in_qos));
     unknown(limits, &known, "QOS of the cluster")
 }

@@ -1,36 +1,61 @@
 //! The status document of the running slurmctld.
 
-use vipu_status::{Contact, OtherUse, Pod, State};
+use std::io::ErrorKind;
 
-use crate::facts::Facts;
+use vipu_status::{Contact, OtherUse, Pod, State, Status};
+
+use crate::controllers::Controller;
 use crate::finding::Finding;
+use crate::host::{self, Host, Unseen, unless_denied};
+use crate::models::{ModelFile, settings};
+use crate::slurm_conf::Slurm;
+
+/// The difference in seconds that two clocks may have.
+const CLOCKS: i64 = 5;
 
 /// The age in seconds from which slurmctld may be down. It writes every 10 s at least.
 const OLD: i64 = 30;
 
-/// slurmctld writes the document.
-pub(super) fn age(facts: &Facts) -> Vec<Finding> {
-    if let Some(why) = &facts.status_fault {
-        let fix = "use the svipu of the slurm-vipu that runs, and look at the disk of StateSaveLocation";
-        return vec![Finding::warning("vipu_status.json", why, fix)];
+/// The status document: the one that svipu found, or that of this slurmctld. The error says why it is none.
+pub(crate) fn document(
+    host: &Host<'_>,
+    slurm: &Slurm,
+    unseen: &mut Unseen,
+) -> Result<Option<Status>, String> {
+    let own = || host.at(&slurm.state_save_location()).join("vipu_status.json");
+    let path = host.status.clone().unwrap_or_else(own);
+    match unless_denied(&host.shown(&path), host::read(&path), unseen) {
+        None => Ok(None),
+        Some(Ok(text)) => Status::parse(&text).map(Some).map_err(|why| why.to_string()),
+        Some(Err(why)) if why.kind() == ErrorKind::NotFound => Ok(None),
+        Some(Err(why)) => Err(why.to_string()),
     }
-    let Some(status) = &facts.status else {
-        let what = "there is none, so that slurmctld does not run or has no slurm-vipu";
-        let fix = "start slurmctld, and look into its log";
-        let is_missed = facts.slurm.is_controller_host && facts.unseen.is_empty();
-        return is_missed.then(|| Finding::error("vipu_status.json", what, fix)).into_iter().collect();
+}
+
+/// slurmctld writes the document. On its host there is to be one, unless something could not be looked at.
+pub(crate) fn age(document: &Result<Option<Status>, String>, is_expected: bool, now: i64) -> Option<Finding> {
+    let status = match document {
+        Ok(Some(status)) => status,
+        Ok(None) => {
+            let what = "there is none, so that slurmctld does not run or has no slurm-vipu";
+            let fix = "start slurmctld, and look into its log";
+            return is_expected.then(|| Finding::error("vipu_status.json", what, fix));
+        }
+        Err(why) => {
+            let fix = "use the svipu of the slurm-vipu that runs, and look at the disk of StateSaveLocation";
+            return Some(Finding::warning("vipu_status.json", why, fix));
+        }
     };
-    let age = facts.now - status.written;
+    let age = now - status.written;
     if age <= OLD {
-        return Vec::new();
+        return None;
     }
     let what = format!("it is {age} s old, so that slurmctld is down or cannot write");
-    vec![Finding::error("vipu_status.json", what, "start slurmctld, and look into its log")]
+    Some(Finding::error("vipu_status.json", what, "start slurmctld, and look into its log"))
 }
 
 /// Each model is in order.
-pub(super) fn models(facts: &Facts) -> Vec<Finding> {
-    let Some(status) = &facts.status else { return Vec::new() };
+pub(crate) fn models_are_in_order(status: &Status, models: &[ModelFile]) -> Vec<Finding> {
     if let Some(why) = &status.out_of_order {
         return vec![Finding::error(
             "slurmctld",
@@ -41,8 +66,7 @@ pub(super) fn models(facts: &Facts) -> Vec<Finding> {
     let mut findings = Vec::new();
     for model in &status.models {
         let name = format!("model {}", model.name);
-        let is_known =
-            facts.models.iter().any(|own| own.name.as_str() == model.name && own.settings.is_err());
+        let is_known = models.iter().any(|own| own.name.as_str() == model.name && own.settings.is_err());
         if let Some(why) = model.conf.error.as_ref().filter(|_| !is_known) {
             let what = format!("slurmctld read an error in its file: {why}");
             findings.push(Finding::error(name, what, "mend it, then scontrol reconfigure"));
@@ -54,10 +78,9 @@ pub(super) fn models(facts: &Facts) -> Vec<Finding> {
 }
 
 /// slurmctld reaches each controller that this host has not asked itself.
-pub(super) fn controllers(facts: &Facts) -> Vec<Finding> {
-    let models = facts.status.iter().flat_map(|status| &status.models);
-    let pods = models.flat_map(|model| model.pods.iter().map(move |pod| (&model.name, pod)));
-    let is_asked = |pod: &Pod| facts.controllers.iter().any(|asked| asked.name == pod.controller);
+pub(crate) fn controllers(status: &Status, asked: &[Controller]) -> Vec<Finding> {
+    let pods = status.models.iter().flat_map(|model| model.pods.iter().map(move |pod| (&model.name, pod)));
+    let is_asked = |pod: &Pod| asked.iter().any(|asked| asked.name == pod.controller);
     let mut findings = Vec::new();
     for (model, pod) in pods.filter(|(_, pod)| !is_asked(pod)) {
         if let Contact::Lost { reason, .. } = &pod.contact {
@@ -70,11 +93,10 @@ pub(super) fn controllers(facts: &Facts) -> Vec<Finding> {
 }
 
 /// No partition is kept, or has our prefix and no job.
-pub(super) fn partitions(facts: &Facts) -> Vec<Finding> {
-    let Some(status) = &facts.status else { return Vec::new() };
+pub(crate) fn partitions(status: &Status, models: &[ModelFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for model in &status.models {
-        let settings = facts.settings().find(|(own, _)| own.name.as_str() == model.name);
+        let settings = settings(models).find(|(own, _)| own.name.as_str() == model.name);
         let prefix = settings.map_or("slurm", |(_, own)| own.partition_prefix.as_str());
         for pod in &model.pods {
             let others = pod.others.iter().filter(|other| other.because == OtherUse::Foreign);
@@ -108,4 +130,15 @@ pub(super) fn partitions(facts: &Facts) -> Vec<Finding> {
 fn is_named_as_ours(id: &str, prefix: &str) -> bool {
     let rest = id.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('_'));
     rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// The status document is not from the future.
+pub(crate) fn clocks(status: &Status, now: i64) -> Option<Finding> {
+    let ahead = status.written - now;
+    if ahead <= CLOCKS {
+        return None;
+    }
+    let what =
+        format!("it was written {ahead} s in the future: the clocks of this host and slurmctld's differ");
+    Some(Finding::warning("vipu_status.json", what, "let chrony or ntpd set both clocks"))
 }

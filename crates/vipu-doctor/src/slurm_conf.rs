@@ -1,6 +1,6 @@
 //! slurm.conf of this host, and what it says the host is.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
@@ -60,7 +60,7 @@ pub(crate) struct Offer {
 }
 
 impl Slurm {
-    pub(super) fn read(host: &Host<'_>) -> Result<Self, Finding> {
+    pub(crate) fn read(host: &Host<'_>) -> Result<Self, Finding> {
         let path = host.slurm_conf.clone();
         let path = path.or_else(|| USUAL.map(PathBuf::from).into_iter().find(|path| host.at(path).exists()));
         let Some(path) = path else {
@@ -194,6 +194,36 @@ fn offer(element: &str) -> Option<Offer> {
         model: (!models.is_empty()).then(|| models.join(":")),
         count,
     })
+}
+
+/// Slurm takes every line.
+pub(crate) fn lines(slurm: &Slurm) -> Vec<Finding> {
+    let finding = |problem: &slurm_conf::Problem| {
+        Finding::error(
+            short(&problem.place),
+            problem.reason.to_string(),
+            "mend the line; slurmctld does not start with it",
+        )
+    };
+    slurm.conf.problems.iter().map(finding).collect()
+}
+
+/// Each node is in one line.
+pub(crate) fn nodes(slurm: &Slurm) -> Vec<Finding> {
+    let mut first = BTreeMap::new();
+    let mut again = |line: Named| {
+        let names = HostList::parse(&line.name).ok()?;
+        // All names of the line are noted.
+        let found: Vec<_> = names
+            .names()
+            .filter_map(|name| Some((name.clone(), first.insert(name, line.place.clone())?)))
+            .collect();
+        let (name, place) = found.into_iter().next()?;
+        let what = format!("node {name} is also in {}", short(&place));
+        let fix = "join the lines of the node; slurmctld does not start with two";
+        Some(Finding::error(short(&line.place), what, fix))
+    };
+    slurm.conf.nodes().into_iter().filter_map(&mut again).collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::finding::Finding;
 use crate::host::{Host, read_text};
+use crate::slurm_conf::Slurm;
 
 /// The folders of units. An earlier one has precedence.
 const FOLDERS: [&str; 5] = [
@@ -16,25 +18,20 @@ const FOLDERS: [&str; 5] = [
 
 const UNIT: &str = "slurmd.service";
 
-/// The unit.
-pub(crate) struct SlurmdUnit {
-    /// The file of the unit.
-    pub(crate) path: PathBuf,
-    /// The `LimitMEMLOCK` that counts, if there is one.
-    pub(crate) locked_memory: Option<Limit>,
-}
+/// The bytes that RDMA needs at least, as spank_ipuof.so counts them.
+const ENOUGH: u64 = 1 << 30;
 
-/// A limit.
-pub(crate) struct Limit {
+/// A `LimitMEMLOCK`.
+struct Limit {
     /// Its value, as it is written.
-    pub(crate) text: String,
+    text: String,
     /// The file and the line.
-    pub(crate) file: PathBuf,
-    pub(crate) line: usize,
+    file: PathBuf,
+    line: usize,
 }
 
-/// Reads the unit and its drop-in files. None if slurmd has no unit.
-pub(super) fn read(host: &Host<'_>) -> Option<SlurmdUnit> {
+/// The file of the unit, and the `LimitMEMLOCK` of it and its drop-in files that counts. None if slurmd has no unit.
+fn read(host: &Host<'_>) -> Option<(PathBuf, Option<Limit>)> {
     let path =
         FOLDERS.iter().map(|folder| Path::new(folder).join(UNIT)).find(|path| host.at(path).exists())?;
     let mut drop_ins = BTreeMap::new();
@@ -47,7 +44,7 @@ pub(super) fn read(host: &Host<'_>) -> Option<SlurmdUnit> {
     let limits = files.flat_map(|file| limits(host, &file));
     // An empty value takes back what stands before it.
     let locked_memory = limits.last().filter(|limit| !limit.text.is_empty());
-    Some(SlurmdUnit { path, locked_memory })
+    Some((path, locked_memory))
 }
 
 fn limits(host: &Host<'_>, file: &Path) -> Vec<Limit> {
@@ -62,7 +59,7 @@ fn limits(host: &Host<'_>, file: &Path) -> Vec<Limit> {
 
 impl Limit {
     /// The number of bytes, that of the soft limit if there are two. None if there is no limit.
-    pub(crate) fn bytes(&self) -> Option<u64> {
+    fn bytes(&self) -> Option<u64> {
         let soft = self.text.split(':').next().unwrap_or_default().trim();
         let digits = soft.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         let power = match &soft[digits.len()..] {
@@ -78,4 +75,28 @@ impl Limit {
         // systemd ignores a value that is no number.
         Some(digits.parse::<u64>().unwrap_or(0).saturating_mul(1 << power))
     }
+}
+
+/// slurmd, and so its tasks, may lock the memory that RDMA needs.
+pub(crate) fn locked_memory(host: &Host<'_>, slurm: &Slurm) -> Option<Finding> {
+    let (unit, limit) = read(host).filter(|_| slurm.has_ipus)?;
+    let restart = "then systemctl daemon-reload and restart slurmd";
+    let drop_in = format!(
+        "write [Service] and LimitMEMLOCK=infinity into /etc/systemd/system/slurmd.service.d/zz-memlock.conf, {restart}"
+    );
+    let Some(limit) = limit else {
+        let what = "it has no LimitMEMLOCK, so that tasks may lock less memory than RDMA needs";
+        return Some(Finding::warning(unit.display().to_string(), what, drop_in));
+    };
+    if limit.bytes().is_none_or(|bytes| bytes >= ENOUGH) {
+        return None;
+    }
+    let place = format!("{}:{}", limit.file.display(), limit.line);
+    let what = format!("LimitMEMLOCK is {}, so that tasks may lock less memory than RDMA needs", limit.text);
+    // An update of Slurm's package replaces the files in other folders.
+    let fix = match limit.file.starts_with("/etc") {
+        true => format!("write LimitMEMLOCK=infinity there, {restart}"),
+        false => drop_in,
+    };
+    Some(Finding::warning(place, what, fix))
 }

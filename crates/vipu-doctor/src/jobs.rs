@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use slurm_release::Version;
 use vipu_conf::{Mode, Settings};
 
-use crate::facts::Facts;
 use crate::finding::Finding;
+use crate::models::{ModelFile, settings};
+use crate::slurm_conf::Slurm;
 
 /// Slurm's own value of KillWait, in seconds.
 const KILL_WAIT: &str = "30";
@@ -14,16 +16,15 @@ const KILL_WAIT: &str = "30";
 const SLACK: u64 = 30;
 
 /// Slurm knows the GRES vipu.
-pub(super) fn gres_types(facts: &Facts) -> Vec<Finding> {
-    add_to_list(facts, "GresTypes", "vipu", "Slurm does not know the GRES vipu")
+pub(crate) fn gres_types(slurm: &Slurm) -> Option<Finding> {
+    add_to_list(slurm, "GresTypes", "vipu", "Slurm does not know the GRES vipu")
 }
 
 /// slurmctld asks slurm-vipu about each job that is submitted.
-pub(super) fn submit_plugin(facts: &Facts) -> Vec<Finding> {
-    let slurm = &facts.slurm;
+pub(crate) fn submit_plugin(slurm: &Slurm) -> Option<Finding> {
     if !slurm.lists("JobSubmitPlugins", "vipu") && !slurm.lists("JobSubmitPlugins", "job_submit/vipu") {
         return add_to_list(
-            facts,
+            slurm,
             "JobSubmitPlugins",
             "vipu",
             "--ipus does nothing, and wrong requests are accepted",
@@ -31,25 +32,24 @@ pub(super) fn submit_plugin(facts: &Facts) -> Vec<Finding> {
     }
     let last = slurm.value("JobSubmitPlugins").and_then(|list| list.rsplit(',').next()).unwrap_or_default();
     if last.trim().trim_start_matches("job_submit/") == "vipu" {
-        return Vec::new();
+        return None;
     }
     let what =
         format!("{last} comes after vipu in JobSubmitPlugins, so that slurm-vipu does not check its changes");
-    vec![Finding::warning(slurm.place("JobSubmitPlugins"), what, "write vipu last")]
+    Some(Finding::warning(slurm.place("JobSubmitPlugins"), what, "write vipu last"))
 }
 
-fn add_to_list(facts: &Facts, key: &str, word: &str, outcome: &str) -> Vec<Finding> {
-    if facts.slurm.lists(key, word) {
-        return Vec::new();
+fn add_to_list(slurm: &Slurm, key: &str, word: &str, outcome: &str) -> Option<Finding> {
+    if slurm.lists(key, word) {
+        return None;
     }
-    let before = facts.slurm.value(key).map(|list| format!("{list},")).unwrap_or_default();
+    let before = slurm.value(key).map(|list| format!("{list},")).unwrap_or_default();
     let what = format!("{key} lacks {word}: {outcome}");
-    vec![Finding::error(facts.slurm.place(key), what, format!("write {key}={before}{word}"))]
+    Some(Finding::error(slurm.place(key), what, format!("write {key}={before}{word}")))
 }
 
 /// The limit on locked memory is that of the node, not that of the submit host.
-pub(super) fn locked_memory(facts: &Facts) -> Vec<Finding> {
-    let slurm = &facts.slurm;
+pub(crate) fn locked_memory(slurm: &Slurm) -> Option<Finding> {
     let (only, except) = ("PropagateResourceLimits", "PropagateResourceLimitsExcept");
     let is_listed = |key: &str| slurm.lists(key, "MEMLOCK") || slurm.lists(key, "ALL");
     // Slurm ignores PropagateResourceLimits if the other key is given.
@@ -61,21 +61,21 @@ pub(super) fn locked_memory(facts: &Facts) -> Vec<Finding> {
         (None, given) => (only, given.is_some() && !is_listed(only), format!("write {except}=MEMLOCK")),
     };
     if is_free {
-        return Vec::new();
+        return None;
     }
     let what = "tasks have the submit host's limit on locked memory, which RDMA needs";
-    vec![Finding::warning(slurm.place(key), what, fix)]
+    Some(Finding::warning(slurm.place(key), what, fix))
 }
 
 /// A job that is ended keeps its IPUs until Slurm kills its processes.
-pub(super) fn time_to_save(facts: &Facts) -> Vec<Finding> {
-    let given = facts.slurm.value("KillWait").unwrap_or(KILL_WAIT);
+pub(crate) fn time_to_save(slurm: &Slurm, models: &[ModelFile]) -> Vec<Finding> {
+    let given = slurm.value("KillWait").unwrap_or(KILL_WAIT);
     let Ok(kill_wait) = given.parse::<u64>() else { return Vec::new() };
-    if !facts.slurm.is_controller_host {
+    if !slurm.is_controller_host {
         return Vec::new();
     }
     let removes = |own: &Settings| !matches!(own.mode, Mode::Pool | Mode::Shared);
-    let waits = facts.settings().filter(|(_, own)| removes(own));
+    let waits = settings(models).filter(|(_, own)| removes(own));
     let waits = waits.map(|(model, own)| (model.file.as_str(), own.remove_wait.as_secs()));
     // Several models may have one file. 0 is a choice.
     let short: BTreeSet<_> = waits.filter(|(_, wait)| (1..=kill_wait).contains(wait)).collect();
@@ -89,4 +89,17 @@ pub(super) fn time_to_save(facts: &Facts) -> Vec<Finding> {
         Finding::warning(file, what, fix)
     };
     short.into_iter().map(finding).collect()
+}
+
+/// Prolog hears slurmctld of a job's IPUs.
+pub(crate) fn prolog_variables(slurm: &Slurm, release: Option<Version>) -> Option<Finding> {
+    // If the release is not known, a flag has the meaning that it has in the newest.
+    let release = release.map_or(u32::MAX, |release| release.0);
+    if !slurm.conf.prolog_hears_srun(release) {
+        return None;
+    }
+    let what = "where srun starts a job's first step on a node, Prolog has the SPANK_ variables that srun sends, not those \
+                of slurmctld: none of the job's IPUs, or forged ones";
+    let others = slurm.value("PrologFlags").map(|flags| format!("{flags},")).unwrap_or_default();
+    Some(Finding::warning(slurm.place("Prolog"), what, format!("write PrologFlags={others}Alloc")))
 }

@@ -6,12 +6,12 @@ use slurm_conf::HostList;
 use vipu_conf::{Settings, TypesOfNodes, against_nodes};
 use vipu_types::{GresType, IpuCount, NotASize};
 
-use crate::facts::{Facts, ModelFile, Offer, Offering};
 use crate::finding::Finding;
+use crate::models::{ModelFile, settings};
+use crate::slurm_conf::{Offer, Offering, Slurm};
 
 /// Each node with IPUs offers a model, `no_consume` and a number of IPUs, and there is such a node.
-pub(super) fn offers(facts: &Facts) -> Vec<Finding> {
-    let slurm = &facts.slurm;
+pub(crate) fn offers(slurm: &Slurm) -> Vec<Finding> {
     if slurm.nodes.is_empty() && slurm.value("MaxNodeCount").is_some() {
         // As with Slinky's slurm-operator. slurm.conf does not have such nodes.
         let what = "no node in it has a vipu GRES, so that the files of models are not checked";
@@ -26,7 +26,10 @@ pub(super) fn offers(facts: &Facts) -> Vec<Finding> {
 }
 
 /// The nodes that offer a model are those of its `Nodes`, and the sizes that they offer are those of its `Pool`.
-pub(super) fn fit(facts: &Facts) -> Vec<Finding> {
+pub(crate) fn fit(slurm: &Slurm, models: &[ModelFile]) -> Vec<Finding> {
+    if !slurm.is_controller_host {
+        return Vec::new();
+    }
     let names =
         |line: &Offering| HostList::parse(&line.nodes).ok().map(|list| list.names().collect::<Vec<_>>());
     let types = |line: &Offering| -> BTreeSet<_> {
@@ -37,14 +40,13 @@ pub(super) fn fit(facts: &Facts) -> Vec<Finding> {
         let types = types(line);
         names(line).unwrap_or_default().into_iter().map(move |node| (node, types.clone()))
     };
-    let nodes: TypesOfNodes = facts.slurm.nodes.iter().flat_map(of_line).collect();
-    let good = facts.models.iter().filter_map(|model| Some((model, model.settings.as_ref().ok()?)));
+    let nodes: TypesOfNodes = slurm.nodes.iter().flat_map(of_line).collect();
     let of_model = |(model, settings): (&ModelFile, &Settings)| {
         let found = against_nodes(&model.name, settings, &nodes);
         let fix = "let the file and Gres= of the nodes fit together, then scontrol reconfigure";
         found.into_iter().map(|what| Finding::error(&model.file, what, fix)).collect::<Vec<_>>()
     };
-    if facts.slurm.is_controller_host { good.flat_map(of_model).collect() } else { Vec::new() }
+    settings(models).flat_map(of_model).collect()
 }
 
 fn of_nodes(line: &Offering) -> Vec<Finding> {

@@ -1,4 +1,4 @@
-//! What the controllers and sacctmgr answer.
+//! The answers of controllers and sacctmgr.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,8 +9,12 @@ use vipu_client::{Client, Endpoint, ErrorClass};
 use vipu_conf::Settings;
 use vipu_types::{Access, ModelName, Tls, TlsIdentity};
 
-use super::{Certificate, ModelFile, Qos, SecretFile, Slurm, Unseen, qos};
-use crate::host::Host;
+use crate::accounting::{self, Qos};
+use crate::credentials::{Certificate, SecretFile};
+use crate::finding::Finding;
+use crate::host::{Host, Unseen};
+use crate::models::{ModelFile, settings};
+use crate::slurm_conf::Slurm;
 
 /// How long a controller may take.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -26,7 +30,7 @@ pub(crate) struct Controller {
 }
 
 /// Asks all controllers, and sacctmgr, at the same time.
-pub(super) fn ask(
+pub(crate) fn ask(
     host: &Host<'_>,
     slurm: &Slurm,
     models: &[ModelFile],
@@ -42,8 +46,7 @@ pub(super) fn ask(
         }
     };
     let mut endpoints = Vec::new();
-    for model in models {
-        let Ok(own) = &model.settings else { continue };
+    for (model, own) in settings(models) {
         let own_files = [&own.api_tls_key, &own.api_access_file, &own.api_tls_ca, &own.api_tls_cert];
         let is_own = |path: &PathBuf| own_files.iter().any(|own| own.as_ref() == Some(path));
         // A file that cannot be used has a finding of its own.
@@ -64,7 +67,7 @@ pub(super) fn ask(
         for (index, (model, endpoint)) in endpoints.into_iter().enumerate() {
             asked.spawn(async move { (index, controller(model, endpoint).await) });
         }
-        let (mut answers, qos) = tokio::join!(asked.join_all(), qos::ask(host, slurm, models));
+        let (mut answers, qos) = tokio::join!(asked.join_all(), accounting::ask(host, slurm, models));
         answers.sort_by_key(|(index, _)| *index);
         (answers.into_iter().map(|(_, controller)| controller).collect(), qos)
     })
@@ -98,4 +101,26 @@ async fn controller(model: ModelName, endpoint: Endpoint) -> Controller {
         Err(why) => Some((ErrorClass::NotSent, why.to_string())),
     };
     Controller { model, name, fault }
+}
+
+/// Each controller answers, and accepts this side.
+pub(crate) fn answers(controllers: &[Controller]) -> Vec<Finding> {
+    let away = controllers.iter().filter_map(|controller| Some((controller, controller.fault.as_ref()?)));
+    let finding = |(controller, (class, words)): (&Controller, &(ErrorClass, String))| {
+        let subject = format!("controller {} of {}", controller.name, controller.model);
+        Finding::error(subject, words, fix(*class, words))
+    };
+    away.map(finding).collect()
+}
+
+fn fix(class: ErrorClass, words: &str) -> &'static str {
+    let is_about_keys = ["certificate", "TLS", "(Api"].iter().any(|word| words.contains(word));
+    match class {
+        _ if is_about_keys => "see docs/controllers.md#tls-and-access-keys",
+        ErrorClass::NotSent | ErrorClass::Unreachable | ErrorClass::Timeout => {
+            "mend ApiHost or ApiPort, start vipu-server there, or open its port to this host"
+        }
+        ErrorClass::Denied | ErrorClass::Stranger => "see docs/controllers.md#tls-and-access-keys",
+        _ => "see the log of vipu-server",
+    }
 }
