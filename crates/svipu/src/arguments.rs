@@ -1,28 +1,19 @@
 //! The command line.
 
+pub(crate) mod options;
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use serde::Deserialize;
 use vipu_types::IpuCount;
 
+use crate::page::Colours;
 use crate::surroundings::Surroundings;
 use crate::{examples, times};
-
-mod conf;
-mod container;
-mod hostfile;
-mod steering;
-mod wanted;
-
-pub(crate) use conf::{Conf, Generate};
-pub(crate) use container::{Container, ContainerRuntime};
-pub(crate) use hostfile::Hostfile;
-pub(crate) use steering::{Drained, PartitionCommand, Steering};
-pub(crate) use wanted::Wanted;
+use options::{Conf, Container, Hostfile, PartitionCommand, Steering, Wanted};
 
 /// Shows the Pods, the partitions and the waiting jobs of a cluster with IPUs.
 #[derive(Debug, Parser)]
@@ -273,26 +264,5 @@ pub(crate) struct Common {
     pub(crate) me: bool,
     /// Use colours. `auto`, the default, means on a terminal, unless the variable NO_COLOR is set.
     #[arg(long, global = true, value_name = "WHEN")]
-    pub(crate) color: Option<When>,
-}
-
-/// The condition for colours.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum When {
-    #[default]
-    Auto,
-    Always,
-    Never,
-}
-
-impl When {
-    /// Whether svipu uses colours.
-    pub(crate) fn colours(self, surroundings: &Surroundings) -> bool {
-        match self {
-            Self::Always => true,
-            Self::Never => false,
-            Self::Auto => surroundings.terminal && surroundings.variable("NO_COLOR").is_none(),
-        }
-    }
+    pub(crate) color: Option<Colours>,
 }

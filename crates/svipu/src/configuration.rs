@@ -8,9 +8,10 @@ use serde::Deserialize;
 
 use vipu_status_reader::Source;
 
-use crate::arguments::{Command, Common, When};
+use crate::arguments::{Command, Common};
 use crate::error::Failure;
 use crate::interface::Interface;
+use crate::page::Colours;
 use crate::safe;
 use crate::surroundings::Surroundings;
 
@@ -23,7 +24,7 @@ const NAME: &str = "svipu.toml";
 pub(crate) struct Configuration {
     /// The status document, its directory, or the address of an exporter.
     pub(crate) status: Option<PathBuf>,
-    color: Option<When>,
+    color: Option<Colours>,
     model: Option<String>,
     /// The network between the nodes of jobs.
     pub(crate) interface: Option<Interface>,

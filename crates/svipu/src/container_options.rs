@@ -8,7 +8,7 @@ use std::path::Path;
 
 use ipuof::variables::{API_PARTITION_ID, CONFIG_PATH, is_for_programs};
 
-use crate::arguments::ContainerRuntime;
+use crate::arguments::options::ContainerRuntime;
 use crate::error::Failure;
 use crate::surroundings::Surroundings;
 

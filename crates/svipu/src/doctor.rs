@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use vipu_doctor::{Examination, Finding, Host, Level};
-
 use vipu_status_reader::Source;
 
 use crate::arguments::Common;
@@ -11,7 +10,7 @@ use crate::configuration::Configuration;
 use crate::error::Failure;
 use crate::page::Tone;
 use crate::surroundings::Surroundings;
-use crate::{Output, find, safe, view};
+use crate::{Output, document, safe, view};
 
 /// The greatest width of a subject.
 const WIDEST: usize = 100;
@@ -32,7 +31,7 @@ pub(crate) fn run(
         now: surroundings.now,
         slurm_conf: named,
         // Without a document that svipu finds, that of slurmctld on this host counts.
-        status: match find::document(common.status.as_deref(), configured.as_deref(), surroundings) {
+        status: match document::find(common.status.as_deref(), configured.as_deref(), surroundings) {
             Ok(Source::File(path)) => Some(path),
             _ => None,
         },

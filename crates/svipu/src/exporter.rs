@@ -7,12 +7,12 @@ use std::sync::OnceLock;
 use vipu_exporter::Document;
 use vipu_status_reader::Source;
 
+use crate::document;
 use crate::error::Failure;
-use crate::find;
 
 /// Serves until the process ends. Returns only the reason why it cannot.
 pub(crate) fn serve(listen: SocketAddr, place: PathBuf) -> Failure {
-    let shown = match find::at(place.clone()) {
+    let shown = match document::at(place.clone()) {
         Ok(source) => source.to_string(),
         // slurmctld has not written it yet.
         Err(Failure::NoneIn(directory)) => directory.display().to_string(),
@@ -33,7 +33,7 @@ fn read(place: &Path, found: &OnceLock<Source>) -> Document {
     if let Some(source) = found.get() {
         return source.read();
     }
-    let source = find::at(place.to_owned()).map_err(|why| why.to_string())?;
+    let source = document::at(place.to_owned()).map_err(|why| why.to_string())?;
     let status = source.read()?;
     found.get_or_init(|| source);
     Ok(status)

@@ -1,19 +1,18 @@
 //! `svipu partition free`. Administrators use the admin socket. Users cannot reach it: they make a request beside
 //! the status document, which slurmctld takes.
 
-use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process;
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
+use std::{fs, process};
 
 use vipu_admin::{Request, UserRequest};
 use vipu_status::{Partition, State, Status, file_names};
 use vipu_status_reader::Source;
 
-use crate::arguments::PartitionCommand;
+use crate::arguments::options::PartitionCommand;
 use crate::error::Failure;
 use crate::surroundings::Surroundings;
 use crate::{document, names, safe, steering};

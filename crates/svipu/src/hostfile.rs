@@ -4,7 +4,7 @@
 
 use slurm_conf::HostList;
 
-use crate::arguments::Hostfile;
+use crate::arguments::options::Hostfile;
 use crate::configuration::Configuration;
 use crate::error::Failure;
 use crate::interface::Interface;

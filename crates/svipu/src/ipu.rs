@@ -3,15 +3,14 @@
 use serde::Serialize;
 use vipu_status::{Drain, Model, OtherUse, Partition, Place, Pod, WaitingJob};
 
-use crate::arguments::Wanted;
-use crate::drains;
+use crate::arguments::options::Wanted;
 use crate::error::Failure;
 use crate::map::Grid;
 use crate::page::{Page, Tone};
-use crate::status::list;
+use crate::table::list;
 use crate::uses::Use;
 use crate::view::View;
-use crate::{job_queue, names, partition, safe};
+use crate::{drains, job_queue, names, partition, safe};
 
 /// What is known about the IPU at a place of one Pod.
 #[derive(Serialize)]

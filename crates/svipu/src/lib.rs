@@ -7,7 +7,6 @@
 
 mod arguments;
 mod background;
-mod bar;
 mod conf;
 mod configuration;
 mod container_options;
@@ -18,7 +17,6 @@ mod environment;
 mod error;
 mod examples;
 mod exporter;
-mod find;
 mod free;
 mod history;
 mod hostfile;
@@ -34,12 +32,9 @@ mod model_lines;
 mod names;
 mod page;
 mod partition;
-mod partition_list;
 mod plan;
-mod pool_lines;
 mod reservations;
 mod safe;
-mod selection;
 mod slurm_files;
 mod status;
 mod steering;
@@ -49,24 +44,24 @@ mod table;
 mod times;
 mod top;
 mod user;
-mod user_names;
+mod users;
 mod uses;
 mod view;
 mod when;
 mod why;
 
 pub use arguments::Arguments;
-pub use surroundings::{Surroundings, Users};
+pub use surroundings::Surroundings;
 pub use top::{Next, Screen, Top, watch};
+pub use users::Users;
 
 use std::path::{Path, PathBuf};
-
-use vipu_admin::Request;
 
 use arguments::Command;
 use configuration::Configuration;
 use error::Failure;
 use view::View;
+use vipu_admin::Request;
 
 /// A file that a command writes.
 #[derive(Debug)]
@@ -139,12 +134,12 @@ fn answer(
     let place = || {
         let configuration = Configuration::read(surroundings)?;
         let common = configuration.complete(&arguments.common, command);
-        let place = find::place(common.status.as_deref(), configuration.status.as_deref(), surroundings)?;
+        let place = document::place(common.status.as_deref(), configuration.status.as_deref(), surroundings)?;
         Ok::<_, Failure>((common, place))
     };
     let found = || {
         let (common, place) = place()?;
-        Ok::<_, Failure>((common, find::at(place)?))
+        Ok::<_, Failure>((common, document::at(place)?))
     };
     let mut page = |show: &dyn Fn(&View<'_>) -> Result<String, Failure>| {
         let (mut common, source) = found()?;
@@ -171,7 +166,7 @@ fn answer(
     match command {
         Command::Status => page(&status::show),
         Command::Queue => page(&job_queue::show),
-        Command::Partitions => page(&partition_list::show),
+        Command::Partitions => page(&partition::list),
         Command::Map { svg: Some(_), .. } => page(&|view| Ok(map::picture(view))),
         Command::Map { all, .. } => page(&|view| map::show(view, *all)),
         Command::Plan { hours, svg: Some(_), .. } => page(&|view| Ok(plan::picture(view, *hours))),

@@ -1,20 +1,20 @@
 //! `svipu map`: each IPU of each Pod.
 
 mod grid;
-pub(crate) mod legend;
-mod picture;
 
-use vipu_status::{Contact, Model, Partition, Pod};
-
-use crate::document;
-use crate::drains;
-use crate::error::Failure;
-use crate::page::{COLUMNS, Page, Tone};
-use crate::status::NO_MODEL;
-use crate::svg::Svg;
-use crate::uses::Use;
-use crate::view::{Part, View};
 pub(crate) use grid::Grid;
+
+use std::collections::BTreeMap;
+
+use vipu_status::{Contact, Model, Partition, Place, Pod, State};
+
+use crate::error::Failure;
+use crate::page::{COLUMNS, Cell, Page, Tone};
+use crate::svg::{Area, CHARACTER, Entry, LINE, SIDE, Svg};
+use crate::uses::Use;
+use crate::view::NO_MODEL;
+use crate::view::{Part, View};
+use crate::{document, drains, names, safe};
 
 /// The lines of a terminal. Without `--all`, grid and legend of a Pod take no more.
 pub(crate) const LINES: usize = 24;
@@ -43,7 +43,7 @@ pub(crate) struct Drawn<'a> {
 pub(crate) fn picture(view: &View<'_>) -> String {
     let mut svg = Svg::new();
     for model in &view.chosen.models {
-        model.pods.iter().for_each(|pod| picture::add(&mut svg, view, model, pod));
+        model.pods.iter().for_each(|pod| add_picture(&mut svg, view, model, pod));
     }
     svg.finish("svipu map", &document::age(view.all, view.surroundings.now))
 }
@@ -85,7 +85,7 @@ fn draw(page: &mut Page, view: &View<'_>, model: &Model, pod: &Pod, all: bool) {
     let lines = grid.add(page, COLUMNS);
     // The age and the heading take two lines, and the prompt takes the last one.
     let room = LINES.saturating_sub(lines + 3 + usize::from(!answers));
-    legend::add(page, view, (model, pod), &drawn, (!all).then_some(room));
+    legend(page, view, (model, pod), &drawn, (!all).then_some(room));
 }
 
 /// The grid of a Pod with its partitions. None if the Pod is too large.
@@ -116,4 +116,210 @@ pub(crate) fn marked<'a>(view: &View<'a>, model: &Model, pod: &Pod) -> Vec<Drawn
         Drawn { partition, mark, tone: kind.tone(), chosen }
     };
     partitions.into_iter().map(&mut mark).collect()
+}
+
+/// Entries that stand beside each other, and the width of one.
+const BESIDE: usize = 2;
+const WIDTH: usize = 39;
+
+/// The lines about drains.
+const MOST_DRAINS: usize = 3;
+
+/// Adds the legend, with `room` lines at most if that is given.
+fn legend(
+    page: &mut Page,
+    view: &View<'_>,
+    (model, pod): (&Model, &Pod),
+    drawn: &[Drawn<'_>],
+    room: Option<usize>,
+) {
+    let mut key = key(pod, drawn);
+    key.extend(shortened(drains::words(view, model, pod), room.is_none()));
+    key.iter().for_each(|line| page.line(line));
+    let room = room.map(|room| room.saturating_sub(key.len()));
+    let shown: Vec<_> = drawn.iter().filter(|drawn| drawn.chosen).collect();
+    let Some(room) = room else {
+        shown.iter().for_each(|drawn| {
+            page.toned(&whole(view, drawn).each_ref().map(|(tone, text)| (*tone, &**text)))
+        });
+        foreign(page, pod);
+        return;
+    };
+    let entries: Vec<_> = shown.iter().map(|drawn| entry(view, drawn)).collect();
+    fitting(page, &entries, room, "more partitions: svipu map --all");
+}
+
+/// Adds entries beside each other, in `room` lines at most. The last line then tells how many are left out.
+pub(crate) fn fitting(page: &mut Page, entries: &[String], room: usize, left_out: &str) {
+    let lines = beside(entries);
+    let shown = if lines.len() > room { room.saturating_sub(1) } else { lines.len() };
+    lines[..shown].iter().for_each(|line| page.line(line));
+    let left = entries.len().saturating_sub(shown * BESIDE);
+    if left > 0 {
+        page.line(&format!("and {left} {left_out}"));
+    }
+}
+
+/// The lines with the marks that occur.
+fn key(pod: &Pod, drawn: &[Drawn<'_>]) -> Vec<String> {
+    let mut words = vec![format!("{} free", Use::Free.name().1)];
+    let others = |kind: Use| pod.others.iter().any(|other| Use::of_other(other.because) == kind);
+    for kind in Use::ALL {
+        let of_jobs = drawn.iter().any(|drawn| drawn.chosen && Use::of(drawn.partition.state) == kind);
+        let (name, mark) = kind.name();
+        match kind {
+            Use::Free => {}
+            Use::Used if of_jobs => words.push("A-Z a-z used".to_owned()),
+            // Controllers give only the number of faulty IPUs.
+            Use::Faulty if others(kind) => words.push(format!("{mark} {name}~")),
+            _ if of_jobs || others(kind) => words.push(format!("{mark} {name}")),
+            _ => {}
+        }
+    }
+    if drawn.iter().any(|drawn| !drawn.chosen) {
+        words.push(format!("{NOT_CHOSEN} of other users"));
+    }
+    if drawn.iter().any(|drawn| drawn.partition.places_are_assumed) || others(Use::Faulty) {
+        words.push("~ assumed places".to_owned());
+    }
+    lines(words)
+}
+
+/// The lines about drains, or the first ones with the number of the others.
+fn shortened(drains: Vec<String>, all: bool) -> impl Iterator<Item = String> {
+    let left = if all { 0 } else { drains.len().saturating_sub(MOST_DRAINS) };
+    let shown = if left > 0 { MOST_DRAINS - 1 } else { drains.len() };
+    let more = drains.len() - shown;
+    let more = (more > 0).then(|| format!("and {more} more reasons of drains: svipu map --all"));
+    let (_, mark) = Use::Drained.name();
+    drains.into_iter().take(shown).map(move |words| format!("{mark} {words}")).chain(more)
+}
+
+/// Words in lines that fit a terminal.
+pub(crate) fn lines(words: Vec<String>) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in words {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => *line = word,
+            Some(line) if line.len() + 2 + word.len() <= 2 * WIDTH => *line += &format!("  {word}"),
+            _ => lines.push(word),
+        }
+    }
+    lines
+}
+
+/// Entries of a legend beside each other, in lines that fit a terminal.
+fn beside(entries: &[String]) -> Vec<String> {
+    let padded = |text: &String| {
+        let text = safe::cut(text, WIDTH);
+        let gap = WIDTH.saturating_sub(safe::width(&text));
+        text + &" ".repeat(gap)
+    };
+    let line = |row: &[String]| row.iter().map(padded).collect::<Vec<_>>().join("  ").trim_end().to_owned();
+    entries.chunks(BESIDE).map(line).collect()
+}
+
+/// An entry: mark, job, user, state.
+fn entry(view: &View<'_>, drawn: &Drawn<'_>) -> String {
+    let partition = drawn.partition;
+    let owner = match partition.state {
+        State::Idle => safe::cut(&names::or_dash(partition.id.as_deref()), 27),
+        _ => {
+            let (job, user) = (names::job(partition.job.as_deref()), view.user(partition.job.as_deref()));
+            format!("{} {}", safe::cut(&job, 14), safe::cut(&user, 12))
+        }
+    };
+    let guess = if partition.places_are_assumed { "~" } else { "" };
+    let place = if partition.places.is_empty() { " (no place)" } else { "" };
+    let text = format!("{} {owner} {}{guess}{place}", drawn.mark, partition.state.name());
+    safe::cut(&text, WIDTH)
+}
+
+/// A line of the whole legend: an entry with id, size and places.
+fn whole(view: &View<'_>, drawn: &Drawn<'_>) -> [(Tone, String); 2] {
+    let partition = drawn.partition;
+    let id = safe::cut(&names::or_dash(partition.id.as_deref()), 36);
+    let places = safe::cut(&names::places(&partition.places), 60);
+    let entry = entry(view, drawn);
+    let gap = WIDTH.saturating_sub(safe::width(&entry));
+    let text = format!("{}{:gap$} {id} {} IPUs {places}", &entry[1..], "", partition.size);
+    [(drawn.tone, drawn.mark.to_string()), (Tone::Plain, text)]
+}
+
+/// The partitions of others.
+fn foreign(page: &mut Page, pod: &Pod) {
+    for other in &pod.others {
+        let (name, mark) = Use::of_other(other.because).name();
+        let id = safe::cut(&names::or_dash(other.partition.as_deref()), 36);
+        let places = safe::cut(&names::places(&other.places), 60);
+        page.line(&format!("{mark} {name} {id} {} IPUs {places}", other.places.len()));
+    }
+}
+
+/// The distance from one IPU to the next.
+const STEP: usize = SIDE + 2;
+
+/// Adds the map of a Pod.
+fn add_picture(svg: &mut Svg, view: &View<'_>, model: &Model, pod: &Pod) {
+    let top = svg.height + LINE / 2;
+    let title =
+        format!("{} on {}: {} of {} IPUs free", model.name, pod.controller, pod.ipus.free, pod.ipus.total);
+    svg.text(0, top, Tone::Bold, &title);
+    let drawn = marked(view, model, pod);
+    let Some(grid) = filled(view, model, pod, &drawn) else { return };
+    let held = drawn.iter().flat_map(|drawn| drawn.partition.places.iter().map(move |place| (*place, drawn)));
+    let holders = held.collect();
+    let left = (grid.label_width(COLUMNS) + 1) * CHARACTER;
+    let mut y = top + LINE + 4;
+    for row in grid.rows(COLUMNS - grid.label_width(COLUMNS)) {
+        svg.text(0, y, Tone::Dim, &grid::name(&row));
+        let mut x = left;
+        for (domain, cells) in &row {
+            for (index, cell) in (0..).zip(*cells).filter(|(_, (mark, _))| *mark != ' ') {
+                if x > left && x + SIDE > left + 64 * STEP + row.len() * STEP {
+                    (x, y) = (left, y + STEP);
+                }
+                ipu(svg, view, &holders, (x, y), (Place { domain: *domain, index }, *cell));
+                x += STEP;
+            }
+            x += STEP / 2;
+        }
+        y += STEP;
+    }
+    svg.legend(&entries(view, (model, pod), &drawn));
+}
+
+fn ipu(
+    svg: &mut Svg,
+    view: &View<'_>,
+    holders: &BTreeMap<Place, &Drawn<'_>>,
+    (x, y): (usize, usize),
+    (place, (mark, tone)): (Place, Cell),
+) {
+    let words = match holders.get(&place) {
+        Some(drawn) if drawn.chosen => entry(view, drawn),
+        _ => mark.to_string(),
+    };
+    let text = if mark == Use::Free.name().1 { String::new() } else { mark.to_string() };
+    let title = format!("{} {words}", names::places(&[place]));
+    svg.area(Area { x, y, width: SIDE, height: SIDE }, tone, &text, &title);
+}
+
+/// The uses of IPUs, then the drains, and then the partitions.
+fn entries(view: &View<'_>, (model, pod): (&Model, &Pod), drawn: &[Drawn<'_>]) -> Vec<Entry> {
+    let uses = Use::ALL.into_iter().filter(|kind| kind.count(&pod.ipus) > 0).map(|kind| {
+        let (name, mark) = kind.name();
+        let mark = if [Use::Used, Use::Free].contains(&kind) { String::new() } else { mark.to_string() };
+        Entry { tone: kind.tone(), mark, words: format!("{name} {}", kind.count(&pod.ipus)) }
+    });
+    let of_jobs = drawn.iter().filter(|drawn| drawn.chosen).map(|drawn| {
+        // The entry begins with its mark.
+        let words = entry(view, drawn).chars().skip(2).collect();
+        Entry { tone: drawn.tone, mark: drawn.mark.to_string(), words }
+    });
+    let drains = drains::words(view, model, pod).into_iter().map(|words| {
+        let (_, mark) = Use::Drained.name();
+        Entry { tone: Use::Drained.tone(), mark: mark.to_string(), words: crate::safe::cut(&words, 40) }
+    });
+    uses.chain(drains).chain(of_jobs).collect()
 }

@@ -5,9 +5,7 @@
 
 mod conf_files;
 mod edits;
-mod gres;
 mod scripts;
-mod vendor_settings;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,10 +16,9 @@ use vipu_conf::Mode;
 use vipu_types::ModelName;
 
 use crate::arguments::Common;
-use crate::conf::{Models, read_slurm_conf};
 use crate::error::Failure;
 use crate::page::{Page, Tone};
-use crate::slurm_files::{SlurmFiles, slurm_conf_path};
+use crate::slurm_files::{Models, SlurmFiles, read_slurm_conf, slurm_conf_path};
 use crate::surroundings::Surroundings;
 use crate::view::blank_page;
 
@@ -55,7 +52,7 @@ struct Found {
     scripts: Vec<scripts::Script>,
     /// A note about each script that cannot be read.
     unreadable: Vec<String>,
-    settings: vendor_settings::Settings,
+    settings: scripts::Settings,
     has_allocs: bool,
 }
 
@@ -97,7 +94,7 @@ fn find(path: &Path, pool: bool, surroundings: &Surroundings) -> Result<Found, F
             Err(note) => unreadable.push(note),
         }
     }
-    let settings = vendor_settings::find(surroundings, &scripts);
+    let settings = scripts::find_settings(surroundings, &scripts);
     let has_allocs = folder.join(scripts::ALLOCS).exists();
     let plugstack = existing(&plugstack_path, plugstack)?;
     let gres = existing(&gres_path, gres)?;

@@ -2,17 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use vipu_status::{Contact, Limits, Model, Partition, Pod, State, WaitingJob};
+use vipu_status::{Contact, Drain, Limits, Model, Partition, Pod, PoolBlock, PoolState, State, WaitingJob};
 use vipu_types::IpuCount;
 
-use crate::bar;
-use crate::drains;
 use crate::page::{Page, Tone};
-use crate::pool_lines;
-use crate::reservations;
-use crate::times;
+use crate::safe::cut;
 use crate::uses::Use;
 use crate::view::View;
+use crate::{drains, reservations, times};
 
 /// The drains of a Pod that are shown.
 const MOST_DRAINS: usize = 4;
@@ -52,7 +49,7 @@ pub(crate) fn add(page: &mut Page, view: &View<'_>, model: &Model) {
 fn capacity(page: &mut Page, view: &View<'_>, model: &Model) {
     let count = |kind: Use| model.pods.iter().map(|pod| u64::from(kind.count(&pod.ipus))).sum();
     let counts = Use::ALL.map(|kind| (kind, count(kind)));
-    bar::add(page, &counts);
+    bar(page, &counts);
     let blocks = page.has_blocks();
     let number = |(kind, count): &(Use, u64)| {
         let (name, mark) = kind.name();
@@ -118,7 +115,7 @@ fn controller(page: &mut Page, view: &View<'_>, model: &Model, pod: &Pod) {
     if !pod.nodes.is_empty() {
         page.line(&format!("    nodes: {}", crate::safe::cut(&pod.nodes, 100)));
     }
-    pool_lines::add(page, view, model, pod);
+    pool(page, view, model, pod);
     let drains = drains::words(view, model, pod);
     drains.iter().take(MOST_DRAINS).for_each(|drain| page.toned(&[(Tone::Yellow, &format!("    {drain}"))]));
     if drains.len() > MOST_DRAINS {
@@ -195,4 +192,101 @@ fn waiting(page: &mut Page, heading: &str, all: &str, model: &Model, jobs: &[Wai
 
 fn short(name: &str) -> String {
     crate::safe::cut(name, 30)
+}
+
+/// The partitions out of use that are shown.
+const MOST_OUT_OF_USE: usize = 8;
+
+/// Adds the number of partitions by size and state, and those that no job gets, with the reasons.
+fn pool(page: &mut Page, view: &View<'_>, model: &Model, pod: &Pod) {
+    if pod.pool.is_empty() && pod.missing.is_empty() {
+        return;
+    }
+    let mut sizes: BTreeMap<u32, Vec<&PoolBlock>> = BTreeMap::new();
+    for block in &pod.pool {
+        sizes.entry(block.size).or_default().push(block);
+    }
+    let drains: Vec<_> = drains::of_pod(view, model, pod).collect();
+    let words: Vec<_> = sizes.iter().rev().map(|(size, blocks)| of_size(*size, blocks, &drains)).collect();
+    page.line(&format!(
+        "    pool: {}",
+        if words.is_empty() { "no partition".into() } else { words.join("; ") }
+    ));
+    let out_of_use = pod.pool.iter().filter(|block| block.state == PoolState::OutOfUse);
+    let why = |block: &PoolBlock| block.reason.clone().unwrap_or_default();
+    let out_of_use = out_of_use.map(|block| (block.partition.clone(), "out of use", why(block)));
+    let missing = pod.missing.iter().map(|(id, why)| (id.clone(), "missing", why.clone()));
+    let all: Vec<_> = out_of_use.chain(missing).collect();
+    for (id, state, why) in all.iter().take(MOST_OUT_OF_USE) {
+        let line = format!("      {} is {state}: {}", cut(id, 36), cut(why, 120));
+        page.toned(&[(Tone::Red, &line)]);
+    }
+    if all.len() > MOST_OUT_OF_USE {
+        page.line(&format!("      and {} more: svipu --json", all.len() - MOST_OUT_OF_USE));
+    }
+}
+
+/// As `3 of 16 IPUs (1 used, 1 free, 1 drained)`. Those that a job has are not drained yet.
+fn of_size(size: u32, blocks: &[&PoolBlock], drains: &[&Drain]) -> String {
+    let is_drained = |block: &PoolBlock| {
+        let covers = |drain: &&Drain| drain.is_whole() || drain.partition.as_ref() == Some(&block.partition);
+        block.state == PoolState::Free && drains.iter().any(covers)
+    };
+    let (drained, others): (Vec<&PoolBlock>, Vec<_>) = blocks.iter().partition(|block| is_drained(block));
+    let with = |state| others.iter().filter(|block| block.state == state).count();
+    let counts = PoolState::ALL.map(|state| (with(state), state.name().replace('_', " ")));
+    let counts = counts.into_iter().chain([(drained.len(), Use::Drained.name().0.to_owned())]);
+    let states = counts.filter(|(count, _)| *count > 0).map(|(count, state)| format!("{count} {state}"));
+    let ipus = if size == 1 { "IPU" } else { "IPUs" };
+    format!("{} of {size} {ipus} ({})", blocks.len(), states.collect::<Vec<_>>().join(", "))
+}
+
+/// The greatest number of cells. A smaller model has a cell for each IPU.
+const CELLS: u64 = 64;
+
+/// Adds the bar of these counts.
+fn bar(page: &mut Page, counts: &[(Use, u64)]) {
+    let blocks = page.has_blocks();
+    let part = |(kind, cells): (Use, u64)| {
+        let mark = if blocks { kind.block() } else { kind.name().1 };
+        (kind.tone(), mark.to_string().repeat(usize::try_from(cells).unwrap_or(0)))
+    };
+    let parts: Vec<_> = cells(counts).into_iter().map(part).collect();
+    let mut pieces = vec![(Tone::Plain, "  [")];
+    pieces.extend(parts.iter().map(|(tone, text)| (*tone, text.as_str())));
+    pieces.push((Tone::Plain, "]"));
+    page.toned(&pieces);
+}
+
+/// The cells of each use. Each use that has IPUs gets a cell.
+fn cells(counts: &[(Use, u64)]) -> Vec<(Use, u64)> {
+    let total: u64 = counts.iter().map(|(_, count)| count).sum();
+    let all = total.min(CELLS);
+    let share = |count: u64| match count {
+        0 => 0,
+        _ => (count * all / total).max(1),
+    };
+    let mut cells: Vec<_> = counts.iter().map(|(kind, count)| (*kind, share(*count))).collect();
+    // Rounding leaves a few cells over or too few: the largest use takes the difference.
+    let sum: u64 = cells.iter().map(|(_, cells)| cells).sum();
+    if let Some((_, largest)) = cells.iter_mut().max_by_key(|(_, cells)| *cells) {
+        *largest = (*largest + all).saturating_sub(sum);
+    }
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cli_svipu_bar_has_a_cell_for_each_use() {
+        let shares = |used, faulty, free| {
+            let counts = [(Use::Used, used), (Use::Faulty, faulty), (Use::Free, free)];
+            cells(&counts).iter().map(|(_, cells)| *cells).collect::<Vec<_>>()
+        };
+        assert_eq!(shares(0, 0, 0), [0, 0, 0]);
+        assert_eq!(shares(4, 0, 12), [4, 0, 12]);
+        assert_eq!(shares(1000, 1, 23), [62, 1, 1]);
+    }
 }

@@ -1,6 +1,10 @@
 //! The text that a command prints.
 
+use clap::ValueEnum;
+use serde::Deserialize;
+
 use crate::safe;
+use crate::surroundings::Surroundings;
 
 /// The columns of a terminal.
 pub(crate) const COLUMNS: usize = 80;
@@ -41,6 +45,27 @@ impl Tone {
             Self::Magenta => "35",
             Self::Cyan => "36",
             Self::Alarm => "1;31",
+        }
+    }
+}
+
+/// The condition for colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Colours {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+impl Colours {
+    /// Whether svipu uses colours.
+    pub(crate) fn are_used(self, surroundings: &Surroundings) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => surroundings.terminal && surroundings.variable("NO_COLOR").is_none(),
         }
     }
 }

@@ -1,12 +1,13 @@
-//! `svipu partition`: all that the document and the audit log know about a partition.
+//! `svipu partition` and `svipu partitions`: one partition, and the list of all.
 
 use vipu_status::{Job, Partition, State};
 
 use crate::error::Failure;
-use crate::history::{self, record::Of};
+use crate::history::record::Of;
 use crate::page::{Page, Tone};
+use crate::table::{self, Column};
 use crate::view::{Part, View};
-use crate::{names, partition_list, safe, times};
+use crate::{history, names, safe, times};
 
 /// The known partitions that an error names.
 const NEAREST: usize = 3;
@@ -54,10 +55,10 @@ pub(crate) fn add(page: &mut Page, view: &View<'_>, row: &Partition) {
         ("model", row.model.clone()),
         ("controller", row.controller.clone()),
         ("IPUs", row.size.to_string()),
-        ("places", partition_list::place(row)),
+        ("places", place(row)),
         ("state", format!("{} since {} ({ago})", row.state.name(), view.time(row.since))),
         ("begun", view.time(row.begun)),
-        ("ends", partition_list::ends(view, row)),
+        ("ends", ends(view, row)),
         ("reason", names::or_dash(row.reason.as_deref())),
     ]);
     let is_own = row.job.as_deref().is_some_and(|job| job.user == view.surroundings.user);
@@ -86,4 +87,50 @@ pub(crate) fn owner(page: &mut Page, view: &View<'_>, job: Option<&Job>) {
         ("user", view.user(job)),
         ("Slurm partition", names::or_dash(known.slurm_partition.as_deref())),
     ]);
+}
+
+type Listed = Column<Partition>;
+
+/// The columns.
+pub(crate) const COLUMNS: &[Column<Partition>] = &[
+    Listed::new("id", "ID", 36, |row, _| names::or_dash(row.id.as_deref())),
+    Listed::new("job", "JOB", 24, |row, _| names::job(row.job.as_deref())),
+    Listed::new("name", "NAME", 24, |row, _| {
+        names::or_dash(row.job.as_deref().and_then(|job| job.name.as_deref()))
+    })
+    .on_demand(),
+    Listed::new("user", "USER", 16, |row, view| view.user(row.job.as_deref())),
+    Listed::new("slurm_partition", "SLURM_PARTITION", 24, |row, _| {
+        names::or_dash(row.job.as_deref().and_then(|job| job.slurm_partition.as_deref()))
+    })
+    .on_demand(),
+    Listed::new("model", "MODEL", 16, |row, _| row.model.clone()),
+    Listed::new("controller", "CONTROLLER", 30, |row, _| row.controller.clone()),
+    Listed::new("size", "IPUS", 10, |row, _| row.size.to_string()).on_the_right(),
+    Listed::new("state", "STATE", 10, |row, _| row.state.name().to_owned()),
+    Listed::new("begun", "BEGUN", 19, |row, view| view.time(row.begun)).on_demand(),
+    Listed::new("since", "SINCE", 19, |row, view| view.time(row.since)),
+    Listed::new("ends", "ENDS", 19, |row, view| ends(view, row)),
+    Listed::new("place", "PLACE", 60, |row, _| place(row)).on_demand(),
+    Listed::new("reason", "REASON", 200, |row, _| names::or_dash(row.reason.as_deref())).on_demand(),
+];
+
+/// The page of the command.
+pub(crate) fn list(view: &View<'_>) -> Result<String, Failure> {
+    let rows: Vec<_> = view.chosen.partitions.iter().collect();
+    if view.common.json {
+        return view.json(Part { partitions: Some(rows), ..Part::default() });
+    }
+    table::page(view, COLUMNS, &rows)
+}
+
+/// The places of a partition. `~` marks a guess.
+pub(crate) fn place(row: &Partition) -> String {
+    let guess = if row.places_are_assumed { "~" } else { "" };
+    names::places(&row.places) + guess
+}
+
+/// The latest end of a partition's job.
+fn ends(view: &View<'_>, row: &Partition) -> String {
+    if row.unlimited { "UNLIMITED".to_owned() } else { view.time_if_known(row.ends) }
 }

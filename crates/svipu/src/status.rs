@@ -3,17 +3,10 @@
 use vipu_status::{Job, Status};
 
 use crate::error::Failure;
-use crate::model_lines;
 use crate::page::{Page, Tone};
-use crate::table::{self, Column};
-use crate::view::View;
-use crate::{job_queue, partition_list};
-
-/// The rows of each of the caller's lists.
-const MOST_OWN: usize = 20;
-
-/// The line of a document without models.
-pub(crate) const NO_MODEL: &str = "There is no Pod model: vipu.conf names none that is in force.";
+use crate::table::list;
+use crate::view::{NO_MODEL, View};
+use crate::{job_queue, model_lines, partition};
 
 /// The page of the command.
 pub(crate) fn show(view: &View<'_>) -> Result<String, Failure> {
@@ -49,34 +42,6 @@ fn own(page: &mut Page, view: &View<'_>) -> Result<(), Failure> {
     let partitions: Vec<_> =
         view.chosen.partitions.iter().filter(|entry| is_own(entry.job.as_deref())).collect();
     let waiting: Vec<_> = view.chosen.line.iter().filter(|entry| is_own(entry.job.as_deref())).collect();
-    list(page, view, "your partitions", partition_list::COLUMNS, &partitions, "partitions --me")?;
+    list(page, view, "your partitions", partition::COLUMNS, &partitions, "partitions --me")?;
     list(page, view, "your waiting jobs", job_queue::COLUMNS, &waiting, "queue --me")
-}
-
-/// Adds a list with its heading, if it has rows. `all` is the command that shows the rows that are left out.
-pub(crate) fn list<Row>(
-    page: &mut Page,
-    view: &View<'_>,
-    heading: &str,
-    columns: &[Column<Row>],
-    rows: &[&Row],
-    all: &str,
-) -> Result<(), Failure> {
-    if rows.is_empty() {
-        return Ok(());
-    }
-    let (some, more) = shown(rows);
-    page.line("");
-    page.toned(&[(Tone::Bold, heading)]);
-    table::add(page, view, columns, some)?;
-    if more > 0 {
-        page.line(&format!("and {more} more: svipu {all}"));
-    }
-    Ok(())
-}
-
-/// The first rows, and the number of the others.
-fn shown<Row>(rows: &[Row]) -> (&[Row], usize) {
-    let count = rows.len().min(MOST_OWN);
-    (&rows[..count], rows.len() - count)
 }

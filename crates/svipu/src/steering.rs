@@ -10,7 +10,7 @@ use slurm_conf::SlurmConf;
 use vipu_admin::{Answer, LONGEST_LINE, Request, SOCKET};
 use vipu_conf::AdminSocket;
 
-use crate::arguments::{Drained, Steering};
+use crate::arguments::options::{Drained, Steering};
 use crate::error::Failure;
 use crate::safe;
 use crate::slurm_files::{SlurmFiles, slurm_conf_path};

@@ -5,6 +5,9 @@ use crate::page::{Page, Tone};
 use crate::safe;
 use crate::view::View;
 
+/// The rows of a list beside others.
+const MOST_ROWS: usize = 20;
+
 /// A column.
 pub(crate) struct Column<Row> {
     /// The name in `--format`.
@@ -77,6 +80,28 @@ pub(crate) fn add<Row>(
         page.toned(&[(Tone::Bold, &joined(head, &chosen, &widths))]);
     }
     cells.iter().for_each(|row| page.line(&joined(row, &chosen, &widths)));
+    Ok(())
+}
+
+/// Adds a list with its heading, if it has rows. `all` is the command that shows the rows that are left out.
+pub(crate) fn list<Row>(
+    page: &mut Page,
+    view: &View<'_>,
+    heading: &str,
+    columns: &[Column<Row>],
+    rows: &[&Row],
+    all: &str,
+) -> Result<(), Failure> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let (some, more) = rows.split_at(rows.len().min(MOST_ROWS));
+    page.line("");
+    page.toned(&[(Tone::Bold, heading)]);
+    add(page, view, columns, some)?;
+    if !more.is_empty() {
+        page.line(&format!("and {} more: svipu {all}", more.len()));
+    }
     Ok(())
 }
 

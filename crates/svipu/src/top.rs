@@ -3,34 +3,36 @@
 //! [`Top`] is the state. Documents, keys and the time change it, and it draws itself on a frame. [`Screen`] is
 //! the terminal. [`watch`] connects the two.
 
-mod document_file;
 mod draw;
-mod history;
 mod keys;
 mod lists;
-mod notes;
+mod overlay;
+mod paint;
 mod picture;
-mod reader;
 mod screen;
 mod state;
 mod still;
-mod table;
 
+pub use screen::Screen;
+pub use state::Next;
+pub use state::Top;
+
+use std::fs;
 use std::io::{self, IsTerminal as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use nix::sys::signal::Signal;
+use vipu_status::Status;
+use vipu_status_reader::Source;
 
 use crate::arguments::Command;
+use crate::background::Background;
 use crate::configuration::Configuration;
 use crate::error::Failure;
-use crate::{Arguments, Output, Surroundings, Users, find};
-use document_file::DocumentFile;
-use reader::Reader;
+use crate::{Arguments, Output, Surroundings, Users, document};
 use screen::Event;
-pub use screen::Screen;
-pub use state::{Next, Top};
 
 /// The time between two looks at the document and the clock.
 const TICK: Duration = Duration::from_secs(1);
@@ -49,7 +51,7 @@ fn show(arguments: &Arguments, mut surroundings: Surroundings) -> Result<Output,
     }
     let configuration = Configuration::read(&surroundings).map_err(failed)?;
     let common = configuration.complete(&arguments.common, &Command::Top { svg: None });
-    let path = find::document(common.status.as_deref(), configuration.status.as_deref(), &surroundings);
+    let path = document::find(common.status.as_deref(), configuration.status.as_deref(), &surroundings);
     let mut file = DocumentFile::new(path.map_err(failed)?, surroundings.user);
     let status = file.read().map_err(failed)?;
     if picture.is_none() {
@@ -91,5 +93,69 @@ fn follow(mut top: Top, mut reader: Reader) -> io::Result<()> {
                 top.reading(reader.hangs());
             }
         }
+    }
+}
+
+/// The facts about a file that differ between two documents: inode, length and time of the last change.
+type Version = (u64, u64, i64, i64);
+
+/// The file with the document.
+pub(super) struct DocumentFile {
+    source: Source,
+    /// The reader.
+    user: u32,
+    /// The version that was read last. None if there was no file.
+    read: Option<Version>,
+}
+
+impl DocumentFile {
+    pub(super) fn new(source: Source, user: u32) -> Self {
+        Self { source, user, read: None }
+    }
+
+    /// Reads the document.
+    pub(super) fn read(&mut self) -> Result<Status, Failure> {
+        // A file that is replaced after this line is read once more.
+        self.read = self.version();
+        document::read(&self.source, self.user)
+    }
+
+    /// Whether the file is another one than at the last read. A document on another host may always be.
+    pub(super) fn has_changed(&self) -> bool {
+        matches!(self.source, Source::Exporter(_)) || self.version() != self.read
+    }
+
+    /// The time of the last change of the inode also tells of new permissions, unlike that of the content.
+    fn version(&self) -> Option<Version> {
+        let Source::File(path) = &self.source else { return None };
+        let facts = fs::metadata(path).ok()?;
+        Some((facts.ino(), facts.len(), facts.ctime(), facts.ctime_nsec()))
+    }
+}
+
+/// The reader of a document.
+pub(super) struct Reader(Background<(), Option<Read>>);
+
+/// A document, or the reason why it cannot be read.
+type Read = Result<Status, String>;
+
+impl Reader {
+    /// Starts the thread.
+    pub(super) fn start(mut file: DocumentFile) -> io::Result<Self> {
+        let read = move |()| file.has_changed().then(|| file.read().map_err(Failure::reason));
+        Ok(Self(Background::start(read)?))
+    }
+
+    /// The newest document, if it is another one than before. A read that hangs is not waited for.
+    pub(super) fn newest(&mut self) -> Option<Read> {
+        if self.hangs().is_none() {
+            self.0.ask(());
+        }
+        self.0.answer().flatten()
+    }
+
+    /// The time for which a read has not ended.
+    pub(super) fn hangs(&self) -> Option<Duration> {
+        self.0.due()
     }
 }

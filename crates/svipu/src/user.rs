@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::error::Failure;
 use crate::history::record::{Of, Totals};
-use crate::history::{self, past};
 use crate::page::Page;
-use crate::status::list;
+use crate::table::list;
 use crate::uses::Use;
 use crate::view::{Part, View};
-use crate::{job_queue, names, partition_list, safe};
+use crate::{history, job_queue, names, partition, safe};
 
 /// The jobs that are named.
 const MOST_NAMED: usize = 5;
@@ -19,11 +18,11 @@ pub(crate) fn show(view: &View<'_>, name: &str) -> Result<String, Failure> {
     let partitions: Vec<_> = view.chosen.partitions.iter().collect();
     let waiting: Vec<_> = view.chosen.line.iter().collect();
     let log = history::read(view, &Of::Selected);
-    let past = log.as_ref().ok().map(|log| past::of(view, log));
+    let past = log.as_ref().ok().map(|log| history::past_of(view, log));
     if view.common.json {
         let totals = past.as_deref().map(Totals::of);
         let (partitions, line) = (Some(partitions), Some(waiting));
-        let history = past.map(|past| past.into_iter().take(past::MOST).collect());
+        let history = past.map(|past| past.into_iter().take(history::MOST).collect());
         return view.json(Part { partitions, line, history, totals, ..Part::default() });
     }
     let mut page = view.page();
@@ -33,17 +32,10 @@ pub(crate) fn show(view: &View<'_>, name: &str) -> Result<String, Failure> {
     held(&mut page, view, &name);
     line(&mut page, view, &name);
     not_in_line(&mut page, view, &name);
-    list(
-        &mut page,
-        view,
-        "partitions",
-        partition_list::COLUMNS,
-        &partitions,
-        &format!("partitions -u {name}"),
-    )?;
+    list(&mut page, view, "partitions", partition::COLUMNS, &partitions, &format!("partitions -u {name}"))?;
     list(&mut page, view, "waiting jobs", job_queue::COLUMNS, &waiting, &format!("queue -u {name}"))?;
     match &log {
-        Ok(log) => past::add(&mut page, view, log, &past.unwrap_or_default(), &name)?,
+        Ok(log) => history::add_past(&mut page, view, log, &past.unwrap_or_default(), &name)?,
         Err(why) => history::add_hint(&mut page, why),
     }
     Ok(page.finish())

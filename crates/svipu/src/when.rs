@@ -9,12 +9,11 @@ use vipu_status::{Model, Place, WaitingJob};
 use vipu_types::IpuCount;
 
 use crate::error::Failure;
-use crate::names;
 use crate::page::Page;
-use crate::reservations;
-use crate::status::NO_MODEL;
+use crate::view::NO_MODEL;
 use crate::view::View;
-use crate::why::{sentence::Sentence, stops};
+use crate::why::causes::{self, Sentence};
+use crate::{names, reservations};
 
 /// The answer for one model, as JSON.
 #[derive(Serialize)]
@@ -68,7 +67,7 @@ fn answer<'a>(view: &View<'_>, model: &'a Model, ipus: IpuCount, duration: Durat
         Some(start) => start,
         None => {
             let causes =
-                if refused.is_some() { vec![] } else { stops::causes(view, model, view.surroundings.now) };
+                if refused.is_some() { vec![] } else { causes::stops(view, model, view.surroundings.now) };
             return Answer {
                 model: &model.name,
                 at: None,

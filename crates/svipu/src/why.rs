@@ -1,26 +1,37 @@
 //! `svipu why`: the causes for which a job waits, and what would help, in whole sentences.
 
 mod advice;
-mod ahead;
-mod held;
-mod limits;
-mod not_in_line;
-mod room;
-pub(crate) mod sentence;
-pub(crate) mod stops;
+pub(crate) mod causes;
 mod waiting;
 
+use std::time::Duration;
+
+use serde::Serialize;
 use vipu_forecast::Start;
-use vipu_status::{Partition, WaitingJob};
+use vipu_status::{Partition, State, WaitingJob};
+use vipu_types::IpuCount;
 
 use crate::error::Failure;
-use crate::history::{self, record::Of};
+use crate::history::record::Of;
 use crate::job::{self, Found};
 use crate::page::Tone;
+use crate::times::span;
 use crate::view::View;
-use crate::{names, safe};
-use sentence::{Answer, Sentence, capital};
-use waiting::Waiting;
+use crate::{history, names, partition, reservations, safe};
+use causes::{Sentence, capital};
+use waiting::{Waiting, forecast};
+
+/// What svipu tells about a job.
+#[derive(Serialize)]
+struct Answer {
+    job: String,
+    /// What the job waits for and its expected start, or what its partition does.
+    summary: String,
+    /// The causes, each following from the next ones.
+    causes: Vec<Sentence>,
+    /// What its user could do.
+    advice: Vec<Sentence>,
+}
 
 /// The page of the command.
 pub(crate) fn show(view: &View<'_>, id: &str) -> Result<String, Failure> {
@@ -29,9 +40,9 @@ pub(crate) fn show(view: &View<'_>, id: &str) -> Result<String, Failure> {
         None => unknown,
     });
     let Found { partitions, waiting, not_in_line, one_of } = found?;
-    let mut answers: Vec<_> = partitions.iter().map(|partition| held::answer(view, partition)).collect();
+    let mut answers: Vec<_> = partitions.iter().map(|partition| with_partition(view, partition)).collect();
     answers.extend(waiting.iter().map(|row| answer(view, row)));
-    answers.extend(not_in_line.iter().map(|row| not_in_line::answer(view, row)));
+    answers.extend(not_in_line.iter().map(|row| out_of_line(view, row)));
     for answer in &mut answers {
         answer.causes.extend(one_of.clone().map(|text| Sentence::new("one_of_tasks", text)));
     }
@@ -75,15 +86,15 @@ fn answer(view: &View<'_>, row: &WaitingJob) -> Answer {
     let wants = format!("{}.", wants(view, row));
     let mut causes: Vec<_> = reason(row).into_iter().collect();
     let Some(model) = view.all.models.iter().find(|model| *model.name == *row.model) else {
-        causes.push(stops::no_model(view, row));
+        causes.push(causes::no_model(view, row));
         return Answer { job, summary: wants, causes, advice: Vec::new() };
     };
     let waiting = Waiting::new(view, row, model);
-    causes.extend(stops::causes(view, model, waiting.now));
-    causes.extend(limits::causes(&waiting));
-    causes.extend(room::causes(&waiting));
-    causes.extend(ahead::causes(&waiting));
-    causes.extend(room::planned_block(&waiting));
+    causes.extend(causes::stops(view, model, waiting.now));
+    causes.extend(causes::limits(&waiting));
+    causes.extend(causes::room(&waiting));
+    causes.extend(causes::ahead(&waiting));
+    causes.extend(causes::planned_block(&waiting));
     causes.extend(not_before(&waiting));
     Answer { job, summary: format!("{wants} {}", expected(&waiting)), causes, advice: advice::all(&waiting) }
 }
@@ -126,4 +137,175 @@ fn not_before(waiting: &Waiting<'_>) -> Option<Sentence> {
         }
     };
     Some(Sentence::new("nodes", text))
+}
+
+/// What the job's partition does.
+fn with_partition(view: &View<'_>, partition: &Partition) -> Answer {
+    let ago = span(view.surroundings.now.saturating_sub(partition.since));
+    let owner = capital(&view.owner(partition.job.as_deref()));
+    let id = partition.id.as_deref().map(|id| format!("Partition {}", safe::cut(id, 40)));
+    let what = format!(
+        "{}: {} of {}, places {} of controller {}",
+        id.unwrap_or_else(|| "Its partition".to_owned()),
+        names::ipus(partition.size),
+        safe::cut(&partition.model, 30),
+        partition::place(partition),
+        safe::cut(&partition.controller, 60)
+    );
+    let until =
+        |words: &str| partition.ends.map_or_else(String::new, |at| format!(" {words} {}", view.time(at)));
+    let ready = match partition.ready_expected {
+        Some(at) => format!(" It is expected to be ready {}.", view.moment(at)),
+        None => String::new(),
+    };
+    let why = partition.reason.as_deref().filter(|why| !why.is_empty());
+    let why = why.map(|why| format!(" The reason: {}.", safe::cut(why, 200))).unwrap_or_default();
+    let state = match partition.state {
+        State::Preparing => format!(
+            "does not wait for IPUs, but for nodes. Its partition has been in the making for {ago}.{ready}"
+        ),
+        State::Prepared => {
+            format!("does not wait for IPUs, but for nodes. Its partition has been ready for {ago}.")
+        }
+        State::Creating => format!("has its nodes. Its partition has been in the making for {ago}.{ready}"),
+        State::Ready => {
+            format!("has its nodes, and its partition has been ready for {ago}: it is about to start.")
+        }
+        State::Running if partition.unlimited => {
+            format!("does not wait: it has run for {ago}. It has no time limit, so its end is unknown.")
+        }
+        State::Running => format!("does not wait: it has run for {ago}{}.", until("and may run until")),
+        State::Failed => {
+            format!("cannot have its IPUs: its partition cannot be made, and it is sent back or ended.{why}")
+        }
+        State::Kept => format!("has failed. Its partition is kept{}.{why}", until("until")),
+        State::Ending => format!(
+            "has ended {ago} ago. Its partition is removed when the job's nodes have finished their work for it."
+        ),
+        State::Resetting => format!("has ended. Its partition has been in reset for {ago}."),
+        State::Idle => format!("has ended {ago} ago. Its partition is idle."),
+        State::Removing => format!("has ended. Its partition has been in removal for {ago}."),
+    };
+    Answer {
+        job: names::job(partition.job.as_deref()),
+        summary: format!("{owner} {state} {what}."),
+        causes: Vec::new(),
+        advice: if partition.state == State::Kept { kept(partition) } else { Vec::new() },
+    }
+}
+
+/// What its user can do with a kept partition.
+fn kept(partition: &Partition) -> Vec<Sentence> {
+    let (Some(id), Some(job)) = (&partition.id, &partition.job) else { return Vec::new() };
+    let (id, job) = (safe::cut(id, 40), names::job(Some(job)));
+    let text = format!(
+        "Its user can look into the failure (svipu env {job}), and remove the partition early (svipu partition free {id})."
+    );
+    vec![Sentence::new("kept", text)]
+}
+
+/// What the job waits for, as far as Slurm's reason tells it.
+fn out_of_line(view: &View<'_>, row: &WaitingJob) -> Answer {
+    let job = names::job(row.job.as_deref());
+    let summary =
+        format!("{}, but is not in line for them: it waits for something else first.", wants(view, row));
+    let known = row.reason.as_deref().and_then(Cause::of);
+    let mut causes: Vec<_> = reason(row).into_iter().collect();
+    causes.extend(known.as_ref().map(|it| Sentence::new("slurm", it.text.to_owned())));
+    let user = safe::cut(&view.user(row.job.as_deref()), 30);
+    let advice = known.iter().filter_map(|it| it.advice(&job, &user)).collect();
+    match view.all.models.iter().find(|model| *model.name == *row.model) {
+        None => causes.push(causes::no_model(view, row)),
+        Some(model) => {
+            let waiting = Waiting::new(view, row, model);
+            causes.extend(causes::stops(view, model, waiting.now));
+            causes.extend(causes::limits(&waiting));
+            if row.reason.as_deref() == Some("Licenses") && !row.rank.in_reservation {
+                let end = waiting.now.saturating_add_unsigned(row.duration);
+                let reserved = reservations::sentences(view, model, end).into_iter();
+                causes.extend(reserved.map(|text| Sentence::new("reservation", text)));
+            }
+            causes.extend(later(&waiting));
+        }
+    }
+    Answer { job, summary, causes, advice }
+}
+
+/// The time at which the job could have its IPUs, if nothing else kept it.
+fn later(waiting: &Waiting<'_>) -> Option<Sentence> {
+    let size = IpuCount::new(waiting.row.size.into()).ok()?;
+    let forecast = forecast(waiting.view, waiting.model, waiting.now)?;
+    let start = forecast.new_job(size, Duration::from_secs(waiting.row.duration))?;
+    let at = start.time(waiting.now)?;
+    let text = format!(
+        "At the end of the line, a job of this size and time limit could have its IPUs {}.",
+        waiting.view.moment(at)
+    );
+    Some(Sentence::new("if_in_line", text))
+}
+
+const LIMITS: Option<&str> =
+    Some("The limits and their use: svipu limits USER; the job: scontrol show job JOB");
+
+/// A reason of Slurm (`squeue`, JOB REASON CODES), in a sentence.
+struct Cause {
+    text: &'static str,
+    /// Commands that help. JOB and USER stand for the names.
+    help: Option<&'static str>,
+}
+
+impl Cause {
+    /// The reasons by the beginning of their names.
+    const ALL: &[(&str, &str, Option<&str>)] = &[
+        ("JobHeldUser", "Its user holds it.", Some("It waits in line after: scontrol release JOB")),
+        (
+            "JobHeldAdmin",
+            "An administrator holds it, or Slurm after a failure. Only an administrator can release it.",
+            Some("An administrator lets it wait in line again with: scontrol release JOB"),
+        ),
+        (
+            "DependencyNeverSatisfied",
+            "It waits for another job that has ended otherwise than it needs: it can never start.",
+            Some("It goes away with: scancel JOB"),
+        ),
+        (
+            "Dependency",
+            "It waits for other jobs.",
+            Some("The jobs that it waits for: squeue -O Dependency -j JOB"),
+        ),
+        (
+            "BeginTime",
+            "It may not begin yet: the time of --begin is still to come, or it was requeued a moment ago.",
+            Some("The time is EligibleTime in: scontrol show job JOB"),
+        ),
+        ("AccountNotAllowed", "Its Slurm partition does not allow its account.", None),
+        ("QOSNotAllowed", "Its Slurm partition or account does not allow its QOS.", None),
+        ("Assoc", "A limit of its account or user is reached.", LIMITS),
+        ("QOS", "A limit of its QOS is reached.", LIMITS),
+        ("MaxGRESPerAccount", "A limit of its QOS for its account is reached.", LIMITS),
+        ("MaxLicensePerAccount", "A limit of its QOS for its account is reached.", LIMITS),
+        ("JobArrayTaskLimit", "As many tasks of its array run as may run at one time (% in --array).", None),
+        (
+            "Partition",
+            "Its Slurm partition is down, or the job exceeds a limit of its Slurm partition.",
+            Some("The Slurm partition is Partition in: scontrol show job JOB"),
+        ),
+        ("ReqNodeNotAvail", "Nodes that it needs are down, drained or reserved.", None),
+        ("ReservationDeleted", "Its advance reservation was deleted.", None),
+        ("ReservationInvalid", "Its advance reservation is not valid.", None),
+        ("Reservation", "Its advance reservation has not begun.", None),
+        ("Licenses", "It waits for licences.", None),
+        ("Priority", "Slurm has not come to it yet: other jobs have higher priorities.", None),
+        ("Resources", "It waits for nodes.", None),
+    ];
+
+    fn of(reason: &str) -> Option<Self> {
+        let is_meant = |(name, _, _): &&(&str, &str, _)| reason.starts_with(name);
+        let (_, text, help) = Self::ALL.iter().find(is_meant)?;
+        Some(Self { text, help: *help })
+    }
+
+    fn advice(&self, job: &str, user: &str) -> Option<Sentence> {
+        Some(Sentence::new("slurm", self.help?.replace("JOB", job).replace("USER", user)))
+    }
 }

@@ -9,16 +9,15 @@ use vipu_conf::{Broken, Good, Listed, LoadError, Preset, SavedConf, listed, load
 use vipu_status::{ConfFile, Status};
 use vipu_types::ModelName;
 
-use super::models::{Models, folder, read_slurm_conf};
 use crate::arguments::Common;
 use crate::configuration::Configuration;
 use crate::error::Failure;
 use crate::page::{Page, Tone};
-use crate::slurm_files::slurm_conf_path;
+use crate::slurm_files::{Models, folder, read_slurm_conf, slurm_conf_path};
 use crate::surroundings::Surroundings;
 use crate::times::span;
 use crate::view::blank_page;
-use crate::{Output, document, find, safe};
+use crate::{Output, document, safe};
 
 /// The greatest width of a value in the table.
 const VALUE: usize = 40;
@@ -59,7 +58,7 @@ pub(crate) fn show(
     let kept = SavedConf::in_dir(slurm_conf.value("StateSaveLocation").unwrap_or(STATE_SAVE_LOCATION));
     let offered = Models::of(&slurm_conf).offered;
     let status = Configuration::read(surroundings)
-        .and_then(|it| find::document(common.status.as_deref(), it.status.as_deref(), surroundings))
+        .and_then(|it| document::find(common.status.as_deref(), it.status.as_deref(), surroundings))
         .and_then(|path| document::read(&path, surroundings.user));
     let status = status
         .inspect_err(|why| {

@@ -2,7 +2,7 @@ use jiff::tz::TimeZone;
 use vipu_status::{Job, SCHEMA, Writer};
 
 use super::*;
-use crate::surroundings::Users;
+use crate::users::Users;
 
 /// A document with one partition for each state, named by it. They are of user 1000, but for `other`.
 fn document() -> Status {

@@ -1,4 +1,4 @@
-//! Scripts that Slurm runs, and what they do with IPUs.
+//! Scripts that Slurm runs, what they do with IPUs, and the controller's address in them.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use slurm_conf::{Files as _, Line, SlurmConf};
 
 use crate::slurm_files::SlurmFiles;
+use crate::surroundings::Surroundings;
 
 /// The file that gives hosts their IPU-Machines.
 pub(super) const ALLOCS: &str = "ipum.allocs";
@@ -24,7 +25,7 @@ const IDLE: [&str; 9] = ["set", "exit", "fi", "then", "else", "done", "esac", "}
 pub(super) struct Script {
     pub(super) path: PathBuf,
     /// The key of slurm.conf, and its value.
-    pub(super) named_by: String,
+    named_by: String,
     /// The place of the line in slurm.conf, if the script does nothing else.
     pub(super) needless: Option<Line>,
     /// The numbered lines that work with IPUs.
@@ -116,6 +117,58 @@ fn is_idle(line: &str) -> bool {
     IDLE.contains(&first) || assigns
 }
 
+/// The settings of the vendor's tools.
+#[derive(Default)]
+pub(super) struct Settings {
+    /// The host of the controller, and where it stands.
+    pub(super) host: Option<(String, String)>,
+    pub(super) port: Option<String>,
+    /// The file with an access key. The key itself is never kept.
+    pub(super) key_in: Option<String>,
+}
+
+/// Reads the tool's file, then the environment, then the scripts. The first address counts.
+pub(super) fn find_settings(surroundings: &Surroundings, scripts: &[Script]) -> Settings {
+    let mut settings = Settings::default();
+    let file = surroundings.etc.join("vipu/vipu-cli.hcl");
+    if let Ok(text) = SlurmFiles.read(&file) {
+        text.lines().enumerate().for_each(|(index, line)| settings.read(line, &file, index + 1));
+    }
+    if let Some(host) = surroundings.variable("VIPU_CLI_API_HOST") {
+        let host = host.to_string_lossy().into_owned();
+        settings.host.get_or_insert((host, "the variable VIPU_CLI_API_HOST".into()));
+    }
+    for script in scripts {
+        script.lines.iter().for_each(|(number, line)| settings.read(line, &script.path, *number));
+    }
+    settings
+}
+
+impl Settings {
+    fn read(&mut self, line: &str, path: &Path, number: usize) {
+        if line.trim_start().starts_with('#') {
+            return;
+        }
+        let line = line.to_ascii_lowercase().replace('_', "-");
+        if let Some(host) = value(&line, "api-host").filter(|_| self.host.is_none()) {
+            self.host = Some((host, format!("{}:{number}", path.display())));
+        }
+        self.port = self.port.take().or_else(|| value(&line, "api-port"));
+        if line.contains("api-access-key") {
+            self.key_in.get_or_insert_with(|| path.display().to_string());
+        }
+    }
+}
+
+/// The value behind a name: `name="value"`, `name = value` or `--name value`.
+fn value(line: &str, name: &str) -> Option<String> {
+    let (_, rest) = line.split_once(name)?;
+    let rest = rest.trim_start_matches([' ', '=', '"', '\'']);
+    let is_of_value = |c: char| c.is_ascii_alphanumeric() || "-.:[]".contains(c);
+    let value = &rest[..rest.find(|c| !is_of_value(c)).unwrap_or(rest.len())];
+    (!value.is_empty()).then(|| value.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,6 +182,19 @@ mod tests {
         }
         for busy in ["rm -rf x", "A=1 rm x", "A=$(rm x)", "A=1;rm", "mount=/x&"] {
             assert!(!is_idle(busy), "{busy}");
+        }
+    }
+
+    #[test]
+    fn cli_migrate_addresses_of_controllers() {
+        for (line, found) in [
+            ("api-host=\"10.1.3.101\"", Some("10.1.3.101")),
+            ("export vipu-cli-api-host=pod.example.org", Some("pod.example.org")),
+            ("vipu --api-host 'a' list", Some("a")),
+            ("api-host=$host", None),
+            ("api-port=1", None),
+        ] {
+            assert_eq!(value(line, "api-host").as_deref(), found, "{line}");
         }
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
+use super::lists::Order;
 use super::state::{Next, Top};
-use super::table::Order;
 
 /// The greatest length of a text that is searched for.
 const MOST_TEXT: usize = 40;

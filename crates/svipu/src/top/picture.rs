@@ -1,13 +1,14 @@
 //! What the screen shows of a document, whatever its size.
 
-use vipu_status::{Model, Pod, Status};
+use std::time::Duration;
 
-use super::history::History;
-use super::lists;
-use super::notes::{self, Note};
-use super::table::Table;
+use vipu_status::{Contact, Model, Pod, Status};
+
+use super::lists::{self, Table};
+use crate::document;
 use crate::map::{self, Grid, NOT_CHOSEN};
 use crate::page::Tone;
+use crate::times::span;
 use crate::uses::Use;
 use crate::view::View;
 
@@ -30,7 +31,7 @@ impl Picture {
     /// The picture of a Pod.
     pub(super) fn new(view: &View<'_>, status: &Status, (model, pod): (&Model, &Pod)) -> Self {
         let drawn = map::marked(view, model, pod);
-        let mut notes = notes::of_pod(model, pod, view.surroundings.now);
+        let mut notes = pod_notes(model, pod, view.surroundings.now);
         notes.extend(view.hidden().map(|hidden| (Tone::Yellow, hidden)));
         Self {
             notes,
@@ -57,4 +58,75 @@ fn numbers(pod: &Pod, of_one_user: bool) -> Vec<Number> {
     };
     let others = of_one_user.then(|| (Tone::Plain, NOT_CHOSEN.to_string(), "of other users".to_owned()));
     told.map(number).chain(others).collect()
+}
+
+/// A line above the map.
+pub(super) type Note = (Tone, String);
+
+/// The lines about the document. `failure` says why the newest document cannot be read. `now` is None if the
+/// screen is held still, so that the age tells nothing about slurmctld.
+pub(super) fn document_notes(status: &Status, failure: Option<&str>, now: Option<i64>) -> Vec<Note> {
+    let failed = failure.map(|why| format!("no new document: {why}"));
+    let old = now.and_then(|now| document::warning(status, now));
+    let order = status.out_of_order.as_ref();
+    let order =
+        order.map(|why| format!("OUT OF ORDER: no job with IPUs starts until slurmctld is restarted: {why}"));
+    [failed, old, order].into_iter().flatten().map(|text| (Tone::Alarm, text)).collect()
+}
+
+/// The reason why there is no newer document while its read has not ended for so long.
+pub(super) fn hanging_read(time: Duration) -> String {
+    let time = span(i64::try_from(time.as_secs()).unwrap_or(i64::MAX));
+    format!("its read has not ended for {time}: its server or network may hang")
+}
+
+/// The lines about a Pod and its model.
+fn pod_notes(model: &Model, pod: &Pod, now: i64) -> Vec<Note> {
+    let contact = match &pod.contact {
+        Contact::Reached { .. } => None,
+        Contact::NotYet => Some((Tone::Yellow, "the controller has not answered yet".to_owned())),
+        Contact::Lost { since, reason } => {
+            let ago = span(now.saturating_sub(*since));
+            Some((Tone::Red, format!("the controller was lost {ago} ago: {reason}")))
+        }
+    };
+    let red = |text: String| (Tone::Red, text);
+    let trouble = model.trouble.as_ref().map(|why| red(format!("no job can start on {}: {why}", model.name)));
+    let of_pod = pod.trouble.as_ref().filter(|_| contact.is_none());
+    let of_pod = of_pod.map(|why| red(format!("no partition can be made: {why}")));
+    let conf = model.conf.error.as_ref().map(|why| red(format!("error in the configuration file: {why}")));
+    contact.into_iter().chain(trouble).chain(of_pod).chain(conf).collect()
+}
+
+/// The minutes that are shown.
+pub(super) const MINUTES: usize = 60;
+
+/// A value for each of the last minutes, the oldest first. None if the document has none for the minute.
+pub(super) type Series = [Option<u64>; MINUTES];
+
+/// The use over the last hour.
+pub(super) struct History {
+    pub(super) used: Series,
+    /// The greatest value that `used` can have.
+    pub(super) total: u64,
+    pub(super) waiting: Series,
+}
+
+impl History {
+    /// The history of a model. None if the document has none.
+    pub(super) fn new(model: &Model) -> Option<Self> {
+        let newest = model.last_hour.last()?.at;
+        let mut history = Self { used: [None; MINUTES], total: 0, waiting: [None; MINUTES] };
+        for minute in &model.last_hour {
+            // The writer need not be punctual: half a minute is rounded.
+            let ago = newest.saturating_sub(minute.at).saturating_add(30) / 60;
+            let place = usize::try_from(ago).ok().and_then(|ago| (MINUTES - 1).checked_sub(ago));
+            if let Some(place) = place {
+                history.used[place] = Some(minute.used.into());
+                history.waiting[place] = Some(minute.waiting.into());
+            }
+        }
+        history.total = model.pods.iter().map(|pod| u64::from(pod.ipus.total)).sum();
+        Some(history)
+    }
 }

@@ -5,12 +5,10 @@ use std::time::Duration;
 use vipu_status::{Job, Model, Pod, Status};
 
 use super::keys::Mode;
-use super::notes::{self, Note};
-use super::picture::Picture;
-use super::table::Order;
+use super::lists::Order;
+use super::picture::{self, Note, Picture};
 use crate::arguments::Common;
-use crate::selection::Selection;
-use crate::view::View;
+use crate::view::{Selection, View};
 use crate::{Arguments, Output, Surroundings};
 
 /// The time from which a read is said to hang.
@@ -150,9 +148,9 @@ impl Top {
     /// The lines above the map.
     pub(super) fn notes(&self) -> Vec<Note> {
         let now = (!self.paused).then_some(self.surroundings.now);
-        let hangs = self.reading.filter(|time| *time >= LONG && !self.paused).map(notes::hanging_read);
+        let hangs = self.reading.filter(|time| *time >= LONG && !self.paused).map(picture::hanging_read);
         let failure = hangs.as_deref().or(self.failure.as_deref());
-        let mut notes = notes::of_document(&self.status, failure, now);
+        let mut notes = picture::document_notes(&self.status, failure, now);
         notes.extend_from_slice(&self.picture.notes);
         notes
     }

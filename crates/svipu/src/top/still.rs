@@ -7,9 +7,8 @@ use ratatui::style::{Color, Modifier};
 use ratatui::symbols::bar;
 
 use super::state::Top;
-use crate::arguments::When;
 use crate::document;
-use crate::page::Tone;
+use crate::page::{Colours, Tone};
 use crate::svg::{Area, CHARACTER, LINE, Svg};
 
 /// The size of the frame, in characters.
@@ -40,8 +39,8 @@ impl Top {
     /// The screen as a picture in SVG, with colours unless the options forbid them.
     #[must_use]
     pub fn svg(mut self) -> String {
-        if self.common.color != Some(When::Never) {
-            self.common.color = Some(When::Always);
+        if self.common.color != Some(Colours::Never) {
+            self.common.color = Some(Colours::Always);
         }
         let Ok(mut terminal) = Terminal::new(TestBackend::new(COLUMNS, ROWS));
         let Ok(frame) = terminal.draw(|frame| self.draw(frame));

@@ -6,7 +6,7 @@ use vipu_forecast::{ModelForecast, Start};
 use vipu_status::Model;
 use vipu_types::IpuCount;
 
-use super::sentence::Sentence;
+use super::causes::Sentence;
 use super::waiting::{Waiting, allowed, forecast};
 use crate::{names, safe, times};
 

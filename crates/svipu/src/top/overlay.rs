@@ -5,9 +5,9 @@ use ratatui::layout::{Margin, Rect};
 use ratatui::symbols::border;
 use ratatui::widgets::{Block, Clear};
 
+use super::keys::Menu;
 use super::paint::{CHOSEN, Paint};
 use crate::safe;
-use crate::top::keys::Menu;
 
 /// The frame of a menu on a terminal that takes only ASCII.
 const ASCII_BORDER: border::Set<'_> = border::Set {

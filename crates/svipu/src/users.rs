@@ -1,11 +1,58 @@
-//! Names of users, for a screen that waits for no directory of users.
+//! The names of users.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io;
 
+use nix::unistd::{Uid, User};
+
 use crate::background::Background;
+
+/// The source of the names of users.
+pub enum Users {
+    /// The databases of the host, with the answers so far. A host may ask a server for each name.
+    Host(RefCell<HashMap<u32, Option<String>>>),
+    /// The databases of the host, which a thread asks.
+    Later(UserNames),
+    /// A list, for tests.
+    List(Vec<(u32, String)>),
+}
+
+impl Users {
+    /// The names on this host, for a screen that waits for none.
+    pub(crate) fn later() -> io::Result<Self> {
+        UserNames::start(name_on_host).map(Self::Later)
+    }
+
+    /// Tells which users are shown next, so that their names can be asked for.
+    pub(crate) fn learn(&self, users: impl Iterator<Item = u32>) {
+        if let Self::Later(names) = self {
+            names.learn(users);
+        }
+    }
+
+    /// The name of a user.
+    pub(crate) fn name(&self, id: u32) -> Option<String> {
+        match self {
+            Self::Host(known) => known.borrow_mut().entry(id).or_insert_with(|| name_on_host(id)).clone(),
+            Self::Later(names) => names.name(id),
+            Self::List(list) => Some(list.iter().find(|(known, _)| *known == id)?.1.clone()),
+        }
+    }
+
+    /// The id of a user.
+    pub(crate) fn id(&self, name: &str) -> Option<u32> {
+        match self {
+            Self::Host(_) | Self::Later(_) => Some(User::from_name(name).ok()??.uid.as_raw()),
+            Self::List(list) => Some(list.iter().find(|(_, known)| known == name)?.0),
+        }
+    }
+}
+
+fn name_on_host(id: u32) -> Option<String> {
+    Some(User::from_uid(Uid::from_raw(id)).ok()??.name)
+}
 
 /// The names that are known so far. A thread asks the host for the others.
 pub struct UserNames(RefCell<Names>);
@@ -43,9 +90,8 @@ impl UserNames {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::channel;
-
     use super::*;
+    use std::sync::mpsc::channel;
 
     #[test]
     fn cli_svipu_top_waits_for_no_name() {
