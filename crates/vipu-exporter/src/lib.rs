@@ -12,9 +12,6 @@
 #![forbid(unsafe_code)]
 
 mod answer;
-mod document;
-mod health;
-mod label;
 mod metrics;
 mod numbers;
 mod query;
@@ -28,7 +25,7 @@ use std::sync::Arc;
 
 use tokio::net::TcpListener;
 
-pub use document::Document;
+pub use answer::Document;
 
 /// Serves until the process ends. `read` is called for each request, and may have no document yet. `ready` gets the
 /// address as soon as clients can connect.

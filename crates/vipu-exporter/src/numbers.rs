@@ -11,8 +11,6 @@ use vipu_status::{
     Writer,
 };
 
-use crate::label::label;
-
 /// The models that are counted.
 const MOST_MODELS: usize = 32;
 
@@ -215,4 +213,12 @@ pub(crate) fn between_bounds(histogram: &Histogram) -> Vec<(f64, u64)> {
     }
     between.push((f64::INFINITY, histogram.count.saturating_sub(counted)));
     between
+}
+
+/// The greatest length of a label's value in characters.
+const MOST: usize = 100;
+
+/// The name without control characters, cut to a bounded length.
+pub(crate) fn label(name: &str) -> String {
+    name.chars().take(MOST).map(|letter| if letter.is_control() { '?' } else { letter }).collect()
 }

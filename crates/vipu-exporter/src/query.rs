@@ -6,9 +6,8 @@ use serde::{Deserialize, Serialize};
 use vipu_status::{Model, Status};
 use vipu_types::IpuCount;
 
-use crate::document::Document;
-use crate::label::label;
-use crate::{answer, health};
+use crate::answer::{self, Document};
+use crate::numbers::label;
 
 /// The IPUs of the largest Pod that is looked at. Greater numbers are no Pod's.
 const MOST_IPUS: u32 = 1 << 20;
@@ -48,7 +47,7 @@ pub(crate) fn answer(question: &Question, document: Document, now: i64) -> Respo
         Ok(status) => status,
         Err(why) => return answer::error(StatusCode::SERVICE_UNAVAILABLE, &why),
     };
-    if let Some(why) = health::trouble(&status, now) {
+    if let Some(why) = answer::trouble(&status, now) {
         return answer::error(StatusCode::SERVICE_UNAVAILABLE, &why);
     }
     let asked = |model: &&Model| question.model.as_ref().is_none_or(|name| *name == model.name);

@@ -10,10 +10,10 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 
-use crate::document::{Document, Read, Reader};
-use crate::metrics::Format;
+use crate::answer::{self, Document, Read, Reader};
+use crate::metrics::{self, Format};
 use crate::numbers::Numbers;
-use crate::{answer, health, metrics, query};
+use crate::query;
 
 /// The size of the body of a request in bytes.
 const MOST_BODY: usize = 4 << 10;
@@ -27,7 +27,7 @@ pub(crate) fn all(read: Arc<Read>) -> Router {
         .route("/metrics", get(metrics))
         .route("/stats", on_document(stats))
         .route("/status", on_document(status))
-        .route("/healthz", on_document(health::answer))
+        .route("/healthz", on_document(answer::health))
         .route("/query", post(ask))
         .fallback(async || {
             answer::error(StatusCode::NOT_FOUND, "there are /metrics, /stats, /query, /status and /healthz")

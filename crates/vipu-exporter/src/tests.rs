@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use insta::assert_snapshot;
 use vipu_status::{
     Bucket, ConfFile, Contact, ControllerCounters, Counters, Drain, Histogram, Ipus, Job, Journal, Limits,
-    Model, OtherIpus, OtherUse, Partition, Place, Pod, PoolBlock, Rank, SCHEMA, State, Status, WaitingJob,
-    Writer,
+    Model, OtherIpus, OtherUse, Partition, Place, Pod, PoolBlock, SCHEMA, State, Status, WaitingJob, Writer,
 };
 
 use crate::metrics::{self, Format};
@@ -27,33 +26,23 @@ fn partition(key: u64, state: State, places: Vec<Place>) -> Partition {
         controller: "vipu:8090".into(),
         size: places.len() as u32,
         places,
-        places_are_assumed: false,
         state,
         since: NOW - 100 - key as i64,
         begun: NOW - 200,
-        ends: None,
-        unlimited: false,
-        ready_expected: None,
-        reason: None,
+        ..Partition::default()
     }
 }
 
 fn waiting(key: u64, size: u32, start: Option<i64>) -> WaitingJob {
     WaitingJob {
         key,
-        job: None,
         model: "pod16".into(),
         size,
         tasks: 1,
-        rank: Rank::default(),
         duration: 60,
-        controllers: Vec::new(),
         not_before: NOW - 60,
-        behind: None,
-        reason: None,
         start,
-        planned_controller: None,
-        planned_places: vec![],
+        ..WaitingJob::default()
     }
 }
 

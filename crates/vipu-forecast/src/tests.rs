@@ -9,20 +9,13 @@ fn places(indexes: std::ops::Range<u32>) -> Vec<Place> {
 fn partition(places: Vec<Place>) -> Partition {
     Partition {
         key: 1,
-        id: None,
-        job: None,
         model: "pod4".into(),
         controller: "vipu:8090".into(),
         size: u32::try_from(places.len()).unwrap(),
         places,
-        places_are_assumed: false,
         state: State::Running,
-        since: 0,
-        begun: 0,
         ends: Some(500),
-        unlimited: false,
-        ready_expected: None,
-        reason: None,
+        ..Partition::default()
     }
 }
 

@@ -22,17 +22,15 @@ mod model;
 mod own_jobs;
 mod partition;
 mod pod;
-mod waiting_job;
 
 pub use audit::{AUDIT_LOG, AuditLine, OLD_AUDIT_LOGS};
 pub use counters::{Bucket, ControllerCounters, Counters, Histogram, Journal};
 pub use drain::Drain;
-pub use job::Job;
+pub use job::{Job, Rank, WaitingJob};
 pub use model::{ConfFile, License, LicenseReservation, Limits, Minute, Model, Share, WholeTime, WholeTimes};
 pub use own_jobs::{OwnJobs, OwnPartition, OwnWaitingJob};
 pub use partition::{Partition, State};
 pub use pod::{Contact, Ipus, OtherIpus, OtherUse, Place, Pod, PoolBlock, PoolState};
-pub use waiting_job::{Rank, WaitingJob};
 
 use serde::{Deserialize, Serialize};
 

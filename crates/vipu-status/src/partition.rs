@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Job, Place};
 
 /// The partition of a job, from the decision to make it until it is confirmed gone.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Partition {
     /// A number that names it in all documents of one writer.
@@ -46,11 +46,12 @@ pub struct Partition {
 }
 
 /// The state of a partition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// It is being made for a job that has no nodes yet.
+    #[default]
     Preparing,
     /// It is ready for a job that has no nodes yet.
     Prepared,

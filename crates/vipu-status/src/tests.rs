@@ -14,14 +14,12 @@ fn example() -> Status {
         controller: "vipu:8090".into(),
         size: 2,
         places: vec![Place { domain: 0, index: 0 }, Place { domain: 0, index: 1 }],
-        places_are_assumed: false,
         state: State::Running,
         since: 5,
         begun: 1,
         ends: Some(3600),
-        unlimited: false,
-        ready_expected: None,
         reason: Some("secret".into()),
+        ..Partition::default()
     };
     let waiting = WaitingJob {
         key: 8,
@@ -29,15 +27,11 @@ fn example() -> Status {
         model: "pod64".into(),
         size: 64,
         tasks: 1,
-        rank: Rank::default(),
         duration: 60,
-        controllers: Vec::new(),
         not_before: 10,
         behind: Some(7),
         reason: Some("vipu: IPUs of pod64 are kept for job 42, secret".into()),
-        start: None,
-        planned_controller: None,
-        planned_places: Vec::new(),
+        ..WaitingJob::default()
     };
     Status {
         schema: SCHEMA,

@@ -7,21 +7,13 @@ use crate::users::Users;
 /// A document with one partition for each state, named by it. They are of user 1000, but for `other`.
 fn document() -> Status {
     let partition = |id: &str, user, state| Partition {
-        key: 0,
         id: Some(id.into()),
         job: Some(Job { id: 7, user, array: Some((5, 2)), ..Job::default() }.into()),
         model: "pod64".into(),
         controller: "vipu:8090".into(),
         size: 1,
-        places: Vec::new(),
-        places_are_assumed: false,
         state,
-        since: 0,
-        begun: 0,
-        ends: None,
-        unlimited: false,
-        ready_expected: None,
-        reason: None,
+        ..Partition::default()
     };
     let mut partitions: Vec<_> =
         State::ALL.iter().map(|state| partition(state.name(), 1000, *state)).collect();

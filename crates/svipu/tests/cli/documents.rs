@@ -63,14 +63,11 @@ pub(crate) fn partition(id: u32, user: u32, state: State, places: Vec<Place>) ->
         controller: "vipu:8090".into(),
         size: u32::try_from(places.len()).unwrap(),
         places,
-        places_are_assumed: false,
         state,
         since: WRITTEN - 600,
         begun: WRITTEN - 660,
         ends: Some(WRITTEN + 3600),
-        unlimited: false,
-        ready_expected: None,
-        reason: None,
+        ..Partition::default()
     }
 }
 
@@ -83,13 +80,9 @@ pub(crate) fn waiting(id: u32, user: u32, size: u32, reason: &str) -> WaitingJob
         tasks: 1,
         rank: Rank { in_reservation: false, tier: 1, priority: 1000 - id },
         duration: 90_000,
-        controllers: Vec::new(),
         not_before: WRITTEN,
-        behind: None,
         reason: Some(reason.into()),
-        start: None,
-        planned_controller: None,
-        planned_places: Vec::new(),
+        ..WaitingJob::default()
     }
 }
 

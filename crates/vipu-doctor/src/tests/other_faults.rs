@@ -11,20 +11,11 @@ use super::tree::{NOW, SLURM, VIPU, each_has_one_finding};
 fn kept(size: u32) -> Partition {
     Partition {
         key: size.into(),
-        id: None,
-        job: None,
         model: "pod64".into(),
         controller: "vipu:8090".into(),
         size,
-        places: vec![],
-        places_are_assumed: false,
         state: State::Kept,
-        since: 0,
-        begun: 0,
-        ends: None,
-        unlimited: false,
-        ready_expected: None,
-        reason: None,
+        ..Partition::default()
     }
 }
 

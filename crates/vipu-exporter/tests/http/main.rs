@@ -116,14 +116,8 @@ fn pod32() -> Status {
         controller: "vipu:8090".into(),
         size: 4,
         places: (0..4).map(|index| Place { domain: 0, index }).collect(),
-        places_are_assumed: false,
         state: State::Running,
-        since: 0,
-        begun: 0,
-        ends: None,
-        unlimited: false,
-        ready_expected: None,
-        reason: None,
+        ..Partition::default()
     };
     Status {
         schema: SCHEMA,
