@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use ipuof::file_name;
 use ipuof::variables::{API_GCD_ID, API_HOST, API_PARTITION_ID, API_PORT, CONFIG_PATH, FAMILIES, of_api};
-use vipu_types::{Delivery, Grant};
+use vipu_types::{Delivery, Grant, GresRequest};
 
 use crate::arguments::{Arguments, BadArguments};
-use crate::without;
 
 /// The change of a task's environment.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -50,7 +49,7 @@ pub(crate) struct UnknownGrant(pub(crate) OsString);
 /// # Errors
 /// If the grant has an unknown form. The job has IPUs, and only slurmctld knows which.
 pub(crate) fn grant(job: u32, env: impl Fn(&str) -> Option<OsString>) -> Result<Option<Grant>, UnknownGrant> {
-    if without::is_told(job, &env) {
+    if is_told(job, &env) {
         return Ok(None);
     }
     let Some(text) = env(&Grant::variable(job)) else { return Ok(None) };
@@ -79,9 +78,9 @@ impl EnvironmentChange {
         rank: u32,
         env: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Self, UnknownGrant> {
-        if without::is_told(job, &env) {
+        if is_told(job, &env) {
             return Ok(Self {
-                unset: [&FAMILIES[..], &Grant::NAMES, &Grant::NAMES_IN_TASK, &[without::VARIABLE]].concat(),
+                unset: [&FAMILIES[..], &Grant::NAMES, &Grant::NAMES_IN_TASK, &[STEP_WITHOUT]].concat(),
                 target: None,
             });
         }
@@ -122,12 +121,25 @@ impl Target {
     }
 }
 
+/// The variable that says that the step has no IPUs. Its value is the job's id, so that it means nothing in a
+/// later job that inherits it.
+pub(crate) const STEP_WITHOUT: &str = "SLURM_VIPU_STEP_WITHOUT";
+
+/// Whether a step for which srun was given this `--gres` has its job's IPUs. Slurm reports errors in it.
+pub(crate) fn has_ipus(gres: Option<&str>) -> bool {
+    gres.is_none_or(|gres| !matches!(GresRequest::find(gres), Ok(None)))
+}
+
+/// Whether srun said, in the environment of its tasks, that this step of `job` has no IPUs.
+fn is_told(job: u32, env: impl Fn(&str) -> Option<OsString>) -> bool {
+    env(STEP_WITHOUT).is_some_and(|of_job| of_job.to_str() == Some(&job.to_string()))
+}
+
 #[cfg(test)]
 mod tests {
+    use super::*;
     use proptest::prelude::*;
     use proptest::sample::select;
-
-    use super::*;
 
     const OWN: &str = "/shared/ipuof/slurm_42.conf";
     const OTHER: &str = "/shared/ipuof/slurm_41.conf";
@@ -219,23 +231,23 @@ mod tests {
             let found = known_change_of(0, &["ipuof_dir=/d"], &[(GRANT.0, text)]);
             assert_eq!(found, Err(UnknownGrant(text.into())));
         }
-        let without_ipus = [(GRANT.0, "new"), (without::VARIABLE, "42")];
+        let without_ipus = [(GRANT.0, "new"), (STEP_WITHOUT, "42")];
         assert!(change(&["ipuof_dir=/d"], &without_ipus).target.is_none());
     }
 
     #[test]
     fn a_step_without_ipus_has_no_variables_of_its_job() {
-        let env = [GRANT, (CONFIG_PATH, OWN), (without::VARIABLE, "42")];
+        let env = [GRANT, (CONFIG_PATH, OWN), (STEP_WITHOUT, "42")];
         let change = change(&["ipuof_dir=/shared/ipuof"], &env);
         assert_eq!(change.target, None);
-        for name in FAMILIES.into_iter().chain(Grant::NAMES).chain([without::VARIABLE]) {
+        for name in FAMILIES.into_iter().chain(Grant::NAMES).chain([STEP_WITHOUT]) {
             assert!(change.unset.contains(&name), "{name}");
         }
     }
 
     #[test]
     fn a_mark_of_another_jobs_step_means_nothing() {
-        let env = [GRANT, (without::VARIABLE, "41")];
+        let env = [GRANT, (STEP_WITHOUT, "41")];
         assert!(change(&["ipuof_dir=/d"], &env).target.is_some());
     }
 
@@ -329,5 +341,16 @@ mod tests {
             (name == PARTITION).then(|| OsString::from_vec(vec![b's', 0xff]))
         });
         assert_eq!(change.unwrap().unset, [PARTITION]);
+    }
+
+    #[test]
+    fn a_step_has_the_gres_it_asks_for_or_the_ipus_of_its_job() {
+        assert!(has_ipus(None));
+        for gres in ["gres:vipu:pod64:16", "gres/gpu:1,gres/vipu:4", "gres/vipu:x"] {
+            assert!(has_ipus(Some(gres)), "{gres}");
+        }
+        for gres in ["none", "NONE", "gres:gpu:1", "gres/gpu:tesla:2,gres/nic:1"] {
+            assert!(!has_ipus(Some(gres)), "{gres}");
+        }
     }
 }

@@ -3,11 +3,8 @@
 //! The object names no symbol of Slurm, so it loads anywhere. It finds out at load time in which release it
 //! is, so one object serves all releases.
 
-mod callback;
-mod host;
-mod hosts;
 mod options;
-mod release;
+mod slurm;
 mod spank;
 mod srun;
 mod step;
@@ -16,15 +13,13 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use self::callback::{SUCCESS, answer, text_of};
-use self::host::Context;
-use self::options::Registrar;
-use self::spank::Spank;
 use crate::arguments::{Arguments, Preflight};
 use crate::environment_change::grant;
-use crate::node_fitness;
-use crate::sharing;
 use crate::task::{Task, prepare};
+use crate::{node_fitness, sharing};
+use options::Registrar;
+use slurm::{Context, SUCCESS, answer, text_of};
+use spank::Spank;
 
 /// The plugin's name in Slurm's log.
 #[unsafe(no_mangle)]
@@ -57,7 +52,7 @@ static ON_LOAD: extern "C" fn() = set_version;
 
 /// Sets [`plugin_version`] before Slurm reads it.
 extern "C" fn set_version() {
-    match catch_unwind(release::series) {
+    match catch_unwind(slurm::series) {
         Ok(Ok(series)) => plugin_version.store(series.first_version().0, Ordering::Relaxed),
         Ok(Err(why)) => eprintln!("spank_ipuof: {why}"),
         Err(panic) => eprintln!("spank_ipuof: a bug in spank_ipuof.so: {}", text_of(&*panic)),
@@ -81,7 +76,7 @@ pub unsafe extern "C" fn slurm_spank_init(
         options::register(registrar);
         // SAFETY: the arguments are passed on as Slurm gave them.
         let arguments = Arguments::parse(&unsafe { words(argc, argv) });
-        match (arguments.wrong(), host::context()) {
+        match (arguments.wrong(), slurm::context()) {
             (Some(error), Context::Slurmstepd) => {
                 Err(format!("jobs with IPUs will fail on this node: {error}"))
             }
@@ -105,7 +100,7 @@ pub unsafe extern "C" fn slurm_spank_init_post_opt(
 ) -> c_int {
     // SAFETY: Slurm's own handle.
     let spank = unsafe { Spank::new(spank) };
-    answer(spank, |spank| match host::context() {
+    answer(spank, |spank| match slurm::context() {
         Context::Srun => {
             srun::tell_tasks();
             Ok(())
@@ -134,7 +129,7 @@ pub unsafe extern "C" fn slurm_spank_local_user_init(
         let warning = found.and_then(|(job, tasks)| {
             sharing::warning(&grant(job, |name| std::env::var_os(name)).ok()??, tasks)
         });
-        warning.iter().for_each(|line| host::log(line));
+        warning.iter().for_each(|line| slurm::log(line));
         Ok(())
     });
     SUCCESS
@@ -169,7 +164,7 @@ fn look_at_node(spank: &Spank, preflight: Preflight) -> Result<(), String> {
     match node_fitness::warning(spank, preflight) {
         Some(line) if preflight == Preflight::Fail => Err(format!("no IPUs: {line}")),
         Some(line) => {
-            host::log(&format!("warning: {line}"));
+            slurm::log(&format!("warning: {line}"));
             Ok(())
         }
         None => Ok(()),

@@ -17,4 +17,3 @@ mod node_fitness;
 mod sharing;
 mod step;
 mod task;
-mod without;

@@ -7,8 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use vipu_types::{AfterFailure, Asked, JobOption, Shape};
 
-use super::callback::{FAILURE, SUCCESS};
-use super::host::{self, Context, Handle, MissingSymbol, c_string, function, log};
+use super::slurm::{self, Context, FAILURE, Handle, MissingSymbol, SUCCESS, c_string, function, log};
 use crate::input;
 
 /// `struct spank_option` of spank.h, the same in every release.
@@ -65,10 +64,10 @@ pub(super) fn asked() -> Asked {
 pub(super) fn register(registrar: &Registrar) {
     // A command in a job, or in the shell of salloc, inherits variables of that job's request. Its own
     // request is another one.
-    if host::context() != Context::Slurmstepd {
+    if slurm::context() != Context::Slurmstepd {
         forget_inherited();
         for given in given() {
-            host::remember(&inherited(given.option), &given.value);
+            slurm::remember(&inherited(given.option), &given.value);
         }
     }
     for (index, option) in (0..).zip(JobOption::ALL) {
@@ -87,8 +86,8 @@ fn given() -> Vec<input::Given> {
 /// inherits them.
 fn forget_inherited() {
     for option in JobOption::ALL {
-        host::forget(&option.variable());
-        host::forget(&inherited(option));
+        slurm::forget(&option.variable());
+        slurm::forget(&inherited(option));
     }
 }
 

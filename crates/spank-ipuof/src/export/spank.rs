@@ -4,8 +4,8 @@ use std::ffi::{CStr, OsStr, OsString, c_char, c_int};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-use super::host::{Handle, MissingSymbol, c_string, function, log};
-use super::{hosts, step};
+use super::slurm::{self, Handle, MissingSymbol, c_string, function, log};
+use super::step;
 use crate::task::{Refused, Task};
 
 type GetItem = unsafe extern "C" fn(Handle, c_int, ...) -> c_int;
@@ -85,7 +85,7 @@ impl Task for Spank {
     }
 
     fn hosts(&self, list: &str) -> Vec<String> {
-        hosts::names(list).unwrap_or_else(|missing| {
+        slurm::host_names(list).unwrap_or_else(|missing| {
             log(&missing.to_string());
             Vec::new()
         })

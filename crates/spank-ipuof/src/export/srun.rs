@@ -4,9 +4,9 @@ use std::ffi::{CStr, c_char, c_void};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::host::function;
 use super::options;
-use crate::without::{VARIABLE, has_ipus};
+use super::slurm::function;
+use crate::environment_change::{STEP_WITHOUT, has_ipus};
 
 type OptionGet = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_char;
 type Free = unsafe extern "C" fn(*mut *mut c_void);
@@ -14,7 +14,7 @@ type Free = unsafe extern "C" fn(*mut *mut c_void);
 /// Whether a component of this srun's step has IPUs. All components share one environment.
 static HAS_IPUS: AtomicBool = AtomicBool::new(false);
 
-/// Sets or removes [`VARIABLE`] in srun's environment, which its tasks get. Called for each component of the
+/// Sets or removes [`STEP_WITHOUT`] in srun's environment, which its tasks get. Called for each component of the
 /// step when its options are read.
 pub(super) fn tell_tasks() {
     let this_has = has_ipus(option(c"gres").as_deref()) || options::asked().ipus.is_some();
@@ -22,9 +22,9 @@ pub(super) fn tell_tasks() {
     match option(c"jobid") {
         // SAFETY: srun has started no thread of its own yet, and changes its environment itself at this
         // stage.
-        Some(job) if !has => unsafe { std::env::set_var(VARIABLE, job) },
+        Some(job) if !has => unsafe { std::env::set_var(STEP_WITHOUT, job) },
         // SAFETY: srun has no other thread yet.
-        _ => unsafe { std::env::remove_var(VARIABLE) },
+        _ => unsafe { std::env::remove_var(STEP_WITHOUT) },
     }
 }
 

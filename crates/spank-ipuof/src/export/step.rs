@@ -7,8 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use vipu_types::{Delivery, Grant};
 
-use super::callback::{SUCCESS, answer};
-use super::host;
+use super::slurm::{self, SUCCESS, answer};
 use super::spank::Spank;
 use crate::arguments::Arguments;
 use crate::environment_change::grant;
@@ -65,8 +64,8 @@ fn fetch(spank: &Spank, arguments: &Arguments) -> Option<Result<StepDir, Trouble
 fn fetch_for(spank: &Spank, arguments: &Arguments, job: u32, grant: &Grant) -> Result<StepDir, Trouble> {
     let folder = |file: Option<PathBuf>| Some(file?.parent()?.to_owned());
     let unknown = |file: &str| Trouble::new(format!("the folder of {file} is not known"));
-    let beside = folder(host::own_file()).ok_or_else(|| unknown("spank_ipuof.so"))?;
-    let conf_dir = arguments.conf_dir.clone().or_else(|| folder(host::slurm_conf()));
+    let beside = folder(slurm::own_file()).ok_or_else(|| unknown("spank_ipuof.so"))?;
+    let conf_dir = arguments.conf_dir.clone().or_else(|| folder(slurm::slurm_conf()));
     let conf_dir = conf_dir.ok_or_else(|| unknown("slurm.conf"))?;
     let user = spank.user().map_err(|refused| Trouble::new(refused.to_string()))?;
     let (beside, conf_dir, run_dir) = (&beside, &conf_dir, &arguments.run_dir);

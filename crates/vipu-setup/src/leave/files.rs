@@ -6,8 +6,7 @@ use std::path::PathBuf;
 
 use vipu_status::file_names;
 
-use super::left::Left;
-use super::site::Site;
+use super::site::{Left, Site};
 
 /// The files and folders that this cluster's slurm-vipu has written, without those of its partitions.
 pub fn written(site: &Site) -> Vec<PathBuf> {

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, ensure};
 
-use super::left::Left;
-use super::site::Site;
+use super::site::{Left, Site};
 
 /// The fields of squeue, with their widths. None of them has free text of a user.
 const FIELDS: [(&str, usize); 9] = [

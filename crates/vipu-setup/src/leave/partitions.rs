@@ -12,8 +12,7 @@ use vipu_conf::Settings;
 use vipu_types::PartitionId;
 
 use super::jobs::{Job, JobState};
-use super::left::Left;
-use super::site::Site;
+use super::site::{Left, Site};
 
 /// A controller of the site.
 pub struct Controller {

@@ -1,11 +1,9 @@
-//! The configuration of the site.
+//! The configuration of the site, and what is left of slurm-vipu in it.
 
 use std::collections::BTreeSet;
-use std::env;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{env, fmt, fs, io};
 
 use anyhow::{Context, Result};
 use driver::journal::{self, LiveRecord};
@@ -130,5 +128,25 @@ fn journal(path: &Path) -> Result<Vec<LiveRecord>, String> {
         Ok(text) => journal::compacted(&text, |_| None).map(|(live, _)| live),
         Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(why) => Err(format!("cannot read it: {why}")),
+    }
+}
+
+/// Something that is left of slurm-vipu.
+pub struct Left {
+    subject: String,
+    what: String,
+    /// What the administrator does about it.
+    fix: String,
+}
+
+impl Left {
+    pub fn new(subject: impl Into<String>, what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { subject: subject.into(), what: what.into(), fix: fix.into() }
+    }
+}
+
+impl fmt::Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}; {}", self.subject, self.what, self.fix)
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use tempfile::TempDir;
 
 use super::site::Site;
-use super::{conf_lines, files, health_check};
+use super::{conf_lines, files};
 
 /// A site with these lines in slurm.conf, and these files beside it.
 struct Example {
@@ -41,7 +41,7 @@ impl Example {
     }
 
     fn note(&self) -> Option<String> {
-        health_check::note(&self.site).map(|note| self.short(&note))
+        conf_lines::health_check_note(&self.site).map(|note| self.short(&note))
     }
 
     fn short(&self, text: &str) -> String {

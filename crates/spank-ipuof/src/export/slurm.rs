@@ -1,9 +1,13 @@
-//! The few functions of Slurm that the plugin calls, found at run time.
+//! The few functions of Slurm that the plugin calls, found at run time, and the frame around each callback.
 
+use std::any::Any;
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_long, c_void};
 use std::mem::transmute_copy;
 use std::os::unix::ffi::OsStrExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+
+use slurm_release::{Series, known_releases, table_file};
 
 /// A handle that Slurm gave to a callback.
 pub(super) type Handle = *mut c_void;
@@ -46,7 +50,7 @@ pub(super) unsafe fn function<F: Copy>(name: &'static CStr) -> Result<F, Missing
 }
 
 /// The soname number of the libslurm that is loaded, if one is.
-pub(super) fn soname() -> Option<u32> {
+fn soname() -> Option<u32> {
     // SAFETY: slurm.h declares it with this type in every release.
     let api_version = unsafe { function::<ApiVersion>(c"slurm_api_version") }.ok()?;
     // SAFETY: it takes nothing and returns a constant.
@@ -126,4 +130,95 @@ pub(super) fn remember(name: &str, value: &OsStr) {
 pub(super) fn c_string(bytes: &[u8]) -> CString {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     CString::new(&bytes[..end]).unwrap_or_default()
+}
+
+type Create = unsafe extern "C" fn(*const c_char) -> *mut c_void;
+type Shift = unsafe extern "C" fn(*mut c_void) -> *mut c_char;
+type Destroy = unsafe extern "C" fn(*mut c_void);
+
+/// The names in a list.
+pub(super) fn host_names(list: &str) -> Result<Vec<String>, MissingSymbol> {
+    // SAFETY: slurm.h declares these functions with these types in every release; up to 23.02 the list is a
+    // pointer with another name.
+    let (create, shift, destroy) = unsafe {
+        (
+            function::<Create>(c"slurm_hostlist_create")?,
+            function::<Shift>(c"slurm_hostlist_shift")?,
+            function::<Destroy>(c"slurm_hostlist_destroy")?,
+        )
+    };
+    let mut names = Vec::new();
+    // SAFETY: a C string; the list is destroyed once, after its last use; each name is a C string from
+    // malloc.
+    unsafe {
+        let list = create(c_string(list.as_bytes()).as_ptr());
+        if list.is_null() {
+            return Ok(names);
+        }
+        loop {
+            let name = shift(list);
+            if name.is_null() {
+                break;
+            }
+            names.push(CStr::from_ptr(name).to_string_lossy().into_owned());
+            libc::free(name.cast());
+        }
+        destroy(list);
+    }
+    Ok(names)
+}
+
+/// The result of a callback that succeeded.
+pub(super) const SUCCESS: c_int = 0;
+
+/// The result that stops the task if the plugin is `required`.
+pub(super) const FAILURE: c_int = -1;
+
+/// Does a callback's work. Logs an error, and catches a panic and logs it as an error.
+pub(super) fn answer<S>(
+    spank: Result<S, MissingSymbol>,
+    work: impl FnOnce(&mut S) -> Result<(), String>,
+) -> c_int {
+    let Ok(mut spank) = spank.inspect_err(|error| eprintln!("spank_ipuof: {error}")) else {
+        return FAILURE;
+    };
+    let result = catch_unwind(AssertUnwindSafe(|| work(&mut spank)));
+    match result.unwrap_or_else(|panic| Err(format!("a bug in spank_ipuof.so: {}", text_of(&*panic)))) {
+        Ok(()) => SUCCESS,
+        Err(error) => {
+            log(&error);
+            FAILURE
+        }
+    }
+}
+
+/// The message of a panic.
+pub(super) fn text_of(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked")
+}
+
+/// The series, from the soname of the libslurm that is loaded.
+///
+/// For a soname that is newer than this build, the table file names the series, as for the other plugins.
+pub(super) fn series() -> Result<Series, String> {
+    let soname = soname().ok_or("no libslurm is loaded here")?;
+    if let Some(series) = Series::of_soname(soname) {
+        return Ok(series);
+    }
+    let beside = slurm_conf().into_iter().chain(own_file());
+    let table = table_file::find(beside.filter_map(|file| Some(file.parent()?.to_owned())));
+    let found = match table {
+        Ok(Some((path, table))) => match table.series_of_soname(soname) {
+            Some(series) => return Ok(series),
+            None => format!("{} is of Slurm {}", path.display(), table.release.version),
+        },
+        Ok(None) => format!("there is no {} beside slurm.conf", table_file::NAME),
+        Err(why) => why,
+    };
+    Err(format!(
+        "libslurm.so.{soname} is of no release known to this build (known: {}) and {found}; measure it with \
+         `cargo xtask layout --source DIR`, see docs/releases.md",
+        known_releases()
+    ))
 }
