@@ -20,13 +20,11 @@
 #![allow(missing_docs)]
 
 pub mod control;
-mod nanos;
 mod pod;
 mod server;
 
-pub use nanos::Nanos;
 pub use pod::{
-    Allocation, DoubleOwner, Effect, Fault, Hardware, Incident, Made, PartitionRecord, Placement, Pod,
+    Allocation, DoubleOwner, Effect, Fault, Hardware, Incident, Made, Nanos, PartitionRecord, Placement, Pod,
     Refusal, Rpc, Saved, Settings, StateChange, StatusCode, Tenure, double_owners,
 };
 pub use server::{Authority, Mock, MockServer, Options, Report, Signed, Tls, User};

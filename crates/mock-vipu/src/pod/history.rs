@@ -1,8 +1,28 @@
 //! The history of every partition.
 
+use std::ops::Add;
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
-use crate::nanos::Nanos;
+/// A point in time: nanoseconds since the Unix epoch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// Returns the time from `earlier` to `self`; zero if `self` is before `earlier`.
+    pub fn since(self, earlier: Nanos) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add<Duration> for Nanos {
+    type Output = Nanos;
+    fn add(self, later: Duration) -> Nanos {
+        Nanos(self.0.saturating_add(u64::try_from(later.as_nanos()).unwrap_or(u64::MAX)))
+    }
+}
 
 /// The life of one partition. A later partition of the same name has a record of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

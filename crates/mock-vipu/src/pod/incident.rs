@@ -7,8 +7,7 @@ use super::hardware::ipu_of;
 use super::partition::{State, Step};
 use super::placement::Block;
 use super::spec::Spec;
-use super::{Pod, Refusal};
-use crate::nanos::Nanos;
+use super::{Nanos, Pod, Refusal};
 
 /// An event that happens at once. An example in JSON: `{"agent-down": {"agent": "ag3"}}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,18 +4,18 @@
 //! Each step that no call brings about is due at a point in time. It takes effect, as of that point, when the
 //! caller hands in that time or a later one.
 
-mod calls;
+mod create;
 mod faults;
 mod hardware;
 mod history;
 mod incident;
 mod ipus;
-mod json_names;
 mod other_hands;
 mod partition;
 mod placement;
 mod queries;
-mod refusal;
+mod remove;
+mod reset;
 mod saved;
 mod spec;
 mod transitions;
@@ -23,19 +23,19 @@ mod transitions;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::nanos::Nanos;
+use tonic::Code;
+use vipu_client::code;
+
 pub(crate) use faults::CallFate;
 use faults::Faults;
-pub use faults::{Effect, Fault};
+pub use faults::{Effect, Fault, Rpc, StatusCode};
 pub use hardware::{Allocation, Hardware};
-pub use history::{DoubleOwner, Made, PartitionRecord, StateChange, Tenure, double_owners};
+pub use history::{DoubleOwner, Made, Nanos, PartitionRecord, StateChange, Tenure, double_owners};
 pub use incident::Incident;
 use ipus::Ipus;
-pub use json_names::{Rpc, StatusCode};
 use other_hands::OtherHands;
 use partition::Partition;
 pub use placement::Placement;
-pub use refusal::Refusal;
 pub use saved::Saved;
 
 /// The behaviour of a Pod.
@@ -121,5 +121,37 @@ impl Pod {
     pub fn clear_faults(&mut self) {
         self.faults.armed.clear();
         self.other_hands = None;
+    }
+}
+
+/// The reason why a call is not carried out: a gRPC status.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text} ({})", code::name(*.code))]
+pub struct Refusal {
+    pub code: Code,
+    pub text: String,
+}
+
+impl Refusal {
+    pub(crate) fn invalid(text: impl Into<String>) -> Self {
+        Self { code: Code::InvalidArgument, text: text.into() }
+    }
+
+    pub(crate) fn not_found(kind: &str, name: &str) -> Self {
+        Self { code: Code::NotFound, text: format!("no {kind} '{name}'") }
+    }
+
+    pub(crate) fn no_room(text: impl Into<String>) -> Self {
+        Self { code: Code::ResourceExhausted, text: text.into() }
+    }
+
+    pub(crate) fn not_ready(text: impl Into<String>) -> Self {
+        Self { code: Code::FailedPrecondition, text: text.into() }
+    }
+}
+
+impl From<Refusal> for tonic::Status {
+    fn from(refusal: Refusal) -> Self {
+        Self::new(refusal.code, refusal.text)
     }
 }

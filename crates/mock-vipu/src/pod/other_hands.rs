@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use vipu_client::wire::{Partition as WirePartition, PartitionReadyState};
 
+use super::Nanos;
 use super::partition::State;
-use crate::nanos::Nanos;
 
 /// The longest time between the answer to a create or remove and its effect.
 pub(crate) const LATEST_EFFECT: Duration = Duration::from_millis(500);

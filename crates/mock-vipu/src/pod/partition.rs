@@ -1,11 +1,13 @@
 //! One partition: its place and its state.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use vipu_client::wire::{PartitionOperationState, PartitionReadyState};
 
 use super::placement::Block;
 use super::spec::Spec;
-use crate::nanos::Nanos;
+use super::{Nanos, PartitionRecord, StateChange};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Partition {
@@ -53,6 +55,29 @@ pub(crate) enum Ready {
     Pending,
     Active,
     Error,
+}
+
+impl Partition {
+    /// Changes the state and records it.
+    pub(crate) fn enter(&mut self, state: State, at: Nanos, records: &mut [PartitionRecord]) {
+        self.state = state;
+        let (ready, operation) = state.told();
+        if let Some(record) = records.get_mut(self.record) {
+            let (ready, operation) = (ready.as_str_name().to_owned(), operation.as_str_name().to_owned());
+            record.events.push(StateChange { at, ready, operation });
+        }
+    }
+
+    /// Replaces the partition's step on the agenda.
+    pub(crate) fn plan(&mut self, next: Option<(Nanos, Step)>, agenda: &mut BTreeSet<(Nanos, String)>) {
+        if let Some((at, _)) = self.next.take() {
+            agenda.remove(&(at, self.spec.id.clone()));
+        }
+        if let Some((at, _)) = &next {
+            agenda.insert((*at, self.spec.id.clone()));
+        }
+        self.next = next;
+    }
 }
 
 impl State {

@@ -11,8 +11,7 @@ use vipu_client::wire::{
 use super::faults::Effect;
 use super::hardware::{DOMAIN, MACHINE, agent_name, agent_of, hardware_id};
 use super::partition::{Partition, State};
-use super::{Pod, Refusal};
-use crate::nanos::Nanos;
+use super::{Nanos, Pod, Refusal};
 
 const SERVER: &str = "1.18.0";
 const MACHINE_SOFTWARE: &str = "2.6.0";

@@ -7,14 +7,8 @@
 //!                   \-> Failed    an agent is down, and not forced
 //! ```
 
-use std::collections::BTreeSet;
-
-use super::partition::{Partition, State, Step};
-use super::{PartitionRecord, Pod, StateChange};
-use crate::nanos::Nanos;
-
-/// The number of times that the controller tries by itself to mend a partition.
-const MAX_AUTO_RESETS: u32 = 3;
+use super::partition::{State, Step};
+use super::{Nanos, Pod};
 
 impl Pod {
     /// Takes every step that is due by `now`.
@@ -55,92 +49,10 @@ impl Pod {
         }
     }
 
-    /// Moves a partition to sound IPUs, if it may be moved and there is a block.
-    fn move_off(&mut self, id: &str, at: Nanos) -> bool {
-        let Some(partition) = self.partitions.get_mut(id) else { return false };
-        if !partition.spec.relocatable {
-            return false;
-        }
-        partition.spec.chosen = None;
-        let Ok((block, allocation)) = self.ipus.place(&partition.spec) else { return false };
-        self.ipus.free.insert(partition.block);
-        self.ipus.free.remove(block);
-        partition.block = block;
-        partition.allocation = allocation;
-        if let Some(record) = self.records.get_mut(partition.record) {
-            record.moves_to(block.ipus(), at);
-        }
-        true
-    }
-
-    /// Breaks a partition with an error that the controller tries to mend by itself.
-    pub(crate) fn break_down(&mut self, id: &str, text: String, at: Nanos) {
-        let Some(partition) = self.partitions.get_mut(id) else { return };
-        if partition.resets >= MAX_AUTO_RESETS {
-            return self.fail(id, text, at);
-        }
-        partition.errors = vec![text];
-        partition.resets += 1;
-        partition.enter(State::Resetting, at, &mut self.records);
-        let up_at = at + self.settings.reset_time();
-        partition.plan(Some((up_at, Step::ComeUp)), &mut self.agenda);
-    }
-
-    fn fail(&mut self, id: &str, text: String, at: Nanos) {
+    pub(crate) fn fail(&mut self, id: &str, text: String, at: Nanos) {
         let Some(partition) = self.partitions.get_mut(id) else { return };
         partition.errors = vec![text];
         partition.enter(State::Failed, at, &mut self.records);
         partition.plan(None, &mut self.agenda);
-    }
-
-    /// Ends a removal. The partition is shown as removed for a while.
-    fn leave(&mut self, id: &str, forced: bool, at: Nanos) {
-        let Some(block) = self.partitions.get(id).map(|partition| partition.block) else { return };
-        if let Some(trouble) = self.ipus.unreachable(block).filter(|_| !forced) {
-            return self.fail(id, trouble, at);
-        }
-        if self.settings.removed.is_zero() {
-            return self.vanish(id, at);
-        }
-        let Some(partition) = self.partitions.get_mut(id) else { return };
-        partition.enter(State::Removed, at, &mut self.records);
-        partition.plan(Some((at + self.settings.removed, Step::Vanish)), &mut self.agenda);
-    }
-
-    /// Deletes a partition and frees its IPUs.
-    pub(crate) fn vanish(&mut self, id: &str, at: Nanos) {
-        let Some(partition) = self.partitions.remove(id) else { return };
-        let shown = self.listed(&partition);
-        if let Some(hands) = &mut self.other_hands {
-            hands.show_removed(shown, at);
-        }
-        self.ipus.free.insert(partition.block);
-        if let Some(record) = self.records.get_mut(partition.record) {
-            record.leaves(at);
-            record.removed = Some(at);
-        }
-    }
-}
-
-impl Partition {
-    /// Changes the state and records it.
-    pub(crate) fn enter(&mut self, state: State, at: Nanos, records: &mut [PartitionRecord]) {
-        self.state = state;
-        let (ready, operation) = state.told();
-        if let Some(record) = records.get_mut(self.record) {
-            let (ready, operation) = (ready.as_str_name().to_owned(), operation.as_str_name().to_owned());
-            record.events.push(StateChange { at, ready, operation });
-        }
-    }
-
-    /// Replaces the partition's step on the agenda.
-    pub(crate) fn plan(&mut self, next: Option<(Nanos, Step)>, agenda: &mut BTreeSet<(Nanos, String)>) {
-        if let Some((at, _)) = self.next.take() {
-            agenda.remove(&(at, self.spec.id.clone()));
-        }
-        if let Some((at, _)) = &next {
-            agenda.insert((*at, self.spec.id.clone()));
-        }
-        self.next = next;
     }
 }

@@ -1,16 +1,16 @@
 //! A Pod on the network.
 
-mod certificates;
+mod access;
 mod listener;
 mod service;
-mod state_file;
-mod tls;
-mod users;
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, BufReader, BufWriter, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -23,15 +23,12 @@ use vipu_client::wire::user_service_server::UserServiceServer;
 use vipu_client::wire::version_service_server::VersionServiceServer;
 
 use crate::control;
-use crate::nanos::{Clock, Nanos};
 use crate::pod::{
-    CallFate, DoubleOwner, Fault, Hardware, Incident, PartitionRecord, Pod, Refusal, Rpc, Settings,
-    double_owners,
+    CallFate, DoubleOwner, Fault, Hardware, Incident, Nanos, PartitionRecord, Pod, Refusal, Rpc, Saved,
+    Settings, double_owners,
 };
-pub use certificates::{Authority, Signed};
+pub use access::{Authority, Signed, Tls, User};
 use service::Service;
-pub use tls::Tls;
-pub use users::User;
 
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -112,12 +109,42 @@ impl MockServer {
     }
 }
 
-/// Reads the state that an earlier server left, and checks that the file can be written.
+/// Reads the state that an earlier server left, and checks that the file can be written. The real server keeps its state in a file, too.
 fn recall(pod: &mut Pod, file: &Path) -> Result<()> {
-    if let Some(saved) = state_file::read(file)? {
-        pod.restore(saved)?;
+    match fs::File::open(file) {
+        Ok(file) => pod.restore(serde_json::from_reader(BufReader::new(file))?)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error.into()),
     }
-    Ok(state_file::write(file, &pod.save())?)
+    Ok(write_state(file, &pod.save())?)
+}
+
+/// Replaces the state file as a whole, so that a server killed at any moment leaves a complete file.
+fn write_state(path: &Path, saved: &Saved) -> io::Result<()> {
+    let beside = path.with_added_extension("new");
+    let mut file = BufWriter::new(fs::File::create(&beside)?);
+    serde_json::to_writer(&mut file, saved)?;
+    file.flush()?;
+    fs::rename(&beside, path)
+}
+
+/// Wall-clock time at the start, then tokio's clock. It is never set back, and stands still while a test
+/// pauses tokio's clock.
+#[derive(Debug)]
+struct Clock {
+    started_at: Nanos,
+    started: tokio::time::Instant,
+}
+
+impl Clock {
+    fn start() -> Self {
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self { started_at: Nanos(0) + since_epoch, started: tokio::time::Instant::now() }
+    }
+
+    fn now(&self) -> Nanos {
+        self.started_at + self.started.elapsed()
+    }
 }
 
 /// The means to steer a server and to look inside.
@@ -218,7 +245,7 @@ impl Mock {
         let mut shared = self.shared();
         let answer = change(&mut shared.pod, self.clock.now());
         if let Some(file) = &self.state_file
-            && let Err(error) = state_file::write(file, &shared.pod.save())
+            && let Err(error) = write_state(file, &shared.pod.save())
         {
             tracing::error!(%error, "the state file cannot be written");
         }

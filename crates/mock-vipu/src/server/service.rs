@@ -16,10 +16,8 @@ use vipu_client::wire::{
     VersionRequest,
 };
 
-use super::Mock;
-use super::users;
-use crate::nanos::Nanos;
-use crate::pod::{CallFate, Effect, Pod, Refusal};
+use super::{Mock, access};
+use crate::pod::{CallFate, Effect, Nanos, Pod, Refusal};
 
 /// The version that the mock tells.
 const VERSION: &str = "1.18.0";
@@ -60,7 +58,7 @@ impl Service {
         carry_out: impl FnOnce(&mut Pod, &Q, Nanos) -> Result<R, Refusal>,
     ) -> Result<Response<R>, Status> {
         let cut = request.extensions().get::<CancellationToken>().cloned();
-        let known = users::check(&self.0.users, request.metadata());
+        let known = access::check(&self.0.users, request.metadata());
         let request = request.into_inner();
         match &fate.end {
             Some(Effect::Reject { code, text, .. }) => return Err(Status::new(code.0, text)),

@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod invariants;
-mod queries;
 mod requests;
 mod transitions;
 

@@ -1,10 +1,12 @@
-//! Refused requests, and the codes of the refusals.
+//! Requests: the codes of refusals, defaults and places.
 
 use std::ops::RangeInclusive;
 
 use mock_vipu::{Allocation, Hardware, Placement, Pod, Settings};
 use tonic::Code;
-use vipu_client::wire::{PartitionIpu, PartitionRequirements, SyncType};
+use vipu_client::wire::{
+    GatewayRoutingType as Gateway, IpuLinkRoutingType as Link, PartitionIpu, PartitionRequirements, SyncType,
+};
 
 use super::*;
 
@@ -156,4 +158,20 @@ fn a_large_partition_takes_whole_domains() {
     let ids =
         (last.ipulink_domain_topology_id, last.ipulink_domain_routing_id, last.topology_id, last.routing_id);
     assert_eq!((listed.ipus.len(), ids), (128, (1, 1, 63, 63)));
+}
+
+#[test]
+fn routing_follows_from_size_and_topology() {
+    let routing = |hardware: Hardware, size, segments| {
+        let mut pod = pod(hardware);
+        let wanted =
+            PartitionRequirements { num_gcds: segments, num_ipulink_segments: segments, ..wanted("p", size) };
+        pod.create(&request(wanted), START).unwrap();
+        let config = pod.config("p", after(2)).unwrap();
+        (config.ipulink_routing_type(), config.gw_routing_type())
+    };
+    let torus = || Hardware::preset("pod128").unwrap();
+    assert_eq!(routing(torus(), 32, 1), (Link::IrtDnc, Gateway::GrtUndefined));
+    assert_eq!(routing(torus(), 64, 1), (Link::IrtRingswnc, Gateway::GrtUndefined));
+    assert_eq!(routing(torus(), 128, 2), (Link::IrtRingswnc, Gateway::GrtRing));
 }

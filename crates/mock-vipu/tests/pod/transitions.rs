@@ -1,4 +1,4 @@
-//! Partitions come up, break, are mended and go.
+//! Partitions come up, break, are mended and go, and faults that a test injects.
 
 use std::collections::BTreeSet;
 
@@ -112,6 +112,15 @@ fn a_repeated_remove_does_not_delay_the_removal() {
     pod.remove("p", false, after(2) + half).unwrap();
     assert!(pod.status("p", gone_after(3)).is_err());
     assert_eq!(pod.records()[0].remove_request, Some(after(2)));
+}
+
+#[test]
+fn an_empty_config_can_be_injected() {
+    let mut pod = pod64();
+    pod.inject(Fault::new(Effect::ConfigEmpty).times(1));
+    create(&mut pod, "p", 4, START).unwrap();
+    assert_eq!(pod.config("p", after(2)).unwrap().gcd_configs, []);
+    assert_eq!(pod.config("p", after(2)).unwrap().gcd_configs.len(), 1);
 }
 
 /// Breaks an active partition.
