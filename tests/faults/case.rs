@@ -5,11 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use testbed::{Cluster, JobId, JobView, Settings, main_job, wait_until};
 
-use crate::{
-    Case,
-    fault::Fault,
-    stopped_job::{self, StoppedJob},
-};
+use crate::{Case, fault::Fault, stopped_job::StoppedJob};
 
 /// The time, from the moment when all daemons are up, after which nothing may be left.
 const PROMISE: Duration = Duration::from_secs(60);
@@ -63,10 +59,7 @@ fn fate(stopped: &StoppedJob<'_>) -> Result<String> {
         return Ok("unknown".into());
     };
     let view = stopped.cluster.job(job)?;
-    ensure!(
-        stopped_job::disk(stopped.fault).is_none() || view.state == "COMPLETED",
-        "it pays for a disk: {view:?}"
-    );
+    ensure!(stopped.fault.disk().is_none() || view.state == "COMPLETED", "it pays for a disk: {view:?}");
     let waits_for_release = view.state == "PENDING" && !view.reason.contains("BeginTime");
     Ok(if waits_for_release { "held".into() } else { view.state.to_lowercase() })
 }
@@ -75,14 +68,14 @@ fn settings(case: Case) -> Settings {
     let quick = Cluster::settings().nodes(1).create_time(Duration::from_millis(50)).failpoints();
     let quick = case.mode.set(quick).expect_log("error:");
     // slurmctld needs longer to save its state while a reply is held.
-    let api_timeout = if stopped_job::is_saved_first(case.fault) { 30 } else { 3 };
+    let api_timeout = if case.fault.waits_for_saved_state() { 30 } else { 3 };
     let quick = quick.vipu_conf(&format!("ApiTimeout={api_timeout}"));
     match case.fault {
         Fault::Takeover => quick.backup(),
         Fault::NodeDeath => quick.slurm_conf("SlurmdTimeout=6"),
         Fault::Panic => quick.expect_log("panic"),
         Fault::SlowRemove => quick.slurm_conf("CompleteWait=30").remove_time(Duration::from_secs(8)),
-        fault => match stopped_job::disk(fault) {
+        fault => match fault.disk() {
             Some(disk) => quick.small_disk(disk),
             None => quick,
         },
@@ -95,7 +88,7 @@ fn recovered(stopped: &StoppedJob<'_>, all_up: Instant) -> Result<()> {
     let left = || (PROMISE + Duration::from_secs(1)).saturating_sub(all_up.elapsed());
     let next = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64", "--job-name", NEXT])?;
     // A full disk is not the job's fault: the job goes on by itself.
-    let pays = stopped_job::disk(stopped.fault).is_none();
+    let pays = stopped.fault.disk().is_none();
     let settled = |job: &JobView| job.is_over() || pays && waits(job);
     if let Some(job) = stopped.job.filter(|job| is_known(cluster, *job)) {
         cluster.await_job(job, "to be accounted for", left(), settled)?;

@@ -1,5 +1,7 @@
 //! The faults of the matrix.
 
+use testbed::Disk;
+
 use crate::step::Step;
 
 /// A fault.
@@ -113,5 +115,19 @@ impl Fault {
         self == Self::Stop
             || [Self::Kill, Self::KillUnsaved, Self::StateLost, Self::CleanStart, Self::Takeover]
                 .contains(&self)
+    }
+
+    /// Whether the fault strikes only after Slurm has saved the job's state.
+    pub fn waits_for_saved_state(self) -> bool {
+        matches!(self, Self::Kill | Self::Takeover)
+    }
+
+    /// Returns the disk that the fault fills.
+    pub fn disk(self) -> Option<Disk> {
+        match self {
+            Self::IpuofDirFull => Some(Disk::Ipuof),
+            Self::StateFull => Some(Disk::State),
+            _ => None,
+        }
     }
 }

@@ -16,6 +16,7 @@ mod report;
 mod selection;
 mod step;
 mod stopped_job;
+mod strike;
 
 use std::{process::ExitCode, sync::Arc};
 
