@@ -2,12 +2,10 @@
 //! earlier build and runs these tests.
 #![forbid(unsafe_code)]
 
-mod back;
 #[path = "../e2e/jobs.rs"]
 #[allow(dead_code, reason = "the other end-to-end tests use the rest")]
 mod jobs;
 mod load;
-mod mixed;
 mod order;
 
 use std::time::Duration;

@@ -1,14 +1,14 @@
-//! From the earlier build to this one, in each order of hosts.
+//! From the earlier build to this one in each order of hosts and files, and back.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use testbed::{
     Place, main_job,
     programs::{Build, PLUGINS},
 };
 
-use crate::jobs::restart_slurmctld;
-use crate::load::Load;
-use crate::{OF_NODES, earlier_site};
+use crate::jobs::{ended, restart_slurmctld, runs, waits};
+use crate::load::{self, Load};
+use crate::{OF_NODES, OF_SLURMCTLD, earlier_site, quick};
 
 #[test]
 fn pkg_upgrade_of_an_idle_cluster() -> Result<()> {
@@ -69,5 +69,87 @@ fn pkg_upgrade_under_load_and_with_a_reconfigure() -> Result<()> {
         restart_slurmctld(cluster)?;
         load.stands()?;
         load.ends_well()
+    })
+}
+
+/// slurmctld starts after half of its files were replaced.
+#[test]
+fn pkg_upgrade_that_stopped_half_way() -> Result<()> {
+    let why = "vipu_slurmctld.so: it is of another build than this plugin";
+    earlier_site()?.expect_log(why).run(|cluster| {
+        let load = Load::put_on(cluster)?;
+        let lines = || cluster.slurmctld_log().matches(why).count();
+        cluster.install(None, &Build::Own, &["select_vipu.so", "spank_ipuof.so"])?;
+        restart_slurmctld(cluster)?;
+        ensure!(lines() == 1, "the reason is told {} times", lines());
+        load.stands()?;
+        let other = cluster.sbatch("true", &[])?;
+        ended(cluster, other, "COMPLETED")?;
+        cluster.install(None, &Build::Own, &PLUGINS)?;
+        restart_slurmctld(cluster)?;
+        load.stands()?;
+        load.ends_well()
+    })
+}
+
+#[test]
+fn pkg_upgrade_of_one_of_two_controllers() -> Result<()> {
+    backup_takes_over(&Build::Own, &Build::earlier()?)
+}
+
+#[test]
+fn pkg_upgrade_of_the_backup_controller_first() -> Result<()> {
+    backup_takes_over(&Build::earlier()?, &Build::Own)
+}
+
+/// The backup of another build takes over under load, and gives control back.
+fn backup_takes_over(primary: &Build, backup: &Build) -> Result<()> {
+    let settings = load::site().backup().build(primary).apart(Place::Backup, backup);
+    settings.run(|cluster| {
+        let load = Load::put_on(cluster)?;
+        cluster.await_saved()?;
+        cluster.kill_slurmctld()?;
+        cluster.await_takeover()?;
+        load.stands()?;
+        load.others_run()?;
+        cluster.await_saved()?;
+        cluster.return_control()?;
+        load.stands()?;
+        load.others_run()?;
+        load.ends_well()
+    })
+}
+
+#[test]
+fn pkg_upgrade_and_back_under_load() -> Result<()> {
+    load::site().run(|cluster| {
+        let load = Load::put_on(cluster)?;
+        let earlier = Build::earlier()?;
+        // slurmctld first, as the last step of the upgrade is the first to be taken back.
+        cluster.install(None, &earlier, &OF_SLURMCTLD)?;
+        restart_slurmctld(cluster)?;
+        load.stands()?;
+        load.others_run()?;
+        cluster.install(None, &earlier, &OF_NODES)?;
+        load.others_run()?;
+        load.stands()?;
+        load.ends_well()
+    })
+}
+
+#[test]
+fn pkg_upgrade_and_back_with_a_new_key_in_vipu_conf() -> Result<()> {
+    let refused = "unknown key 'AccountingSteps'";
+    quick().vipu_conf("AccountingSteps=yes").expect_log(refused).run(|cluster| {
+        let job = cluster.sbatch("sleep infinity", &["--gres=vipu:pod64:4"])?;
+        runs(cluster, job)?;
+        cluster.install(None, &Build::earlier()?, &PLUGINS)?;
+        restart_slurmctld(cluster)?;
+        let waiting = cluster.sbatch("true", &["--gres=vipu:pod64:4"])?;
+        waits(cluster, waiting, "unknown key")?;
+        runs(cluster, job)?;
+        cluster.write_vipu_conf(&[])?;
+        cluster.reconfigure()?;
+        ended(cluster, waiting, "COMPLETED").map(drop)
     })
 }
