@@ -1,4 +1,7 @@
 //! A simulated V-IPU controller, reduced to its room for partitions.
+//!
+//! It is not `mock_vipu::Pod`, whose partitions are aligned blocks of the whole Pod: as the ledger counts, a partition
+//! larger than an IPU-Link domain takes any free domains here.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

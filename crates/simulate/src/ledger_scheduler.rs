@@ -1,4 +1,5 @@
-//! The real ledger in front of a simulated controller, whose calls take time.
+//! The real ledger in front of a simulated controller, whose calls take time. It gives the ledger the answers of front
+//! end and driver; [`crate::slurm`] is the Slurm.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};

@@ -10,7 +10,6 @@
 
 pub mod best_packing;
 pub mod controller;
-pub mod ipu_counter;
 pub mod ledger_scheduler;
 pub mod policy;
 pub mod report;

@@ -1,15 +1,14 @@
-//! The policies of scheduling that are compared.
+//! The policies of scheduling that are compared. One is here as a whole: a plugin that only counts IPUs.
 
 use std::fmt;
 
-use ledger::{IdleRules, Placement};
+use ledger::{IdleRules, KnownJobs, Placement};
 
 use crate::best_packing::BestPacking;
 use crate::controller::{Controller, Manner};
-use crate::ipu_counter::IpuCounter;
 use crate::ledger_scheduler::{Costs, LedgerScheduler, Settings};
-use crate::slurm::{Outcome, play};
-use crate::workload::Workload;
+use crate::slurm::{Outcome, Scheduler, Verdict, play};
+use crate::workload::{Job, Workload};
 
 /// A rule that says which jobs may start, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,5 +72,37 @@ impl fmt::Display for Policy {
             Self::Explicit => "explicit placement",
             Self::BestPacking => "best possible packing",
         })
+    }
+}
+
+/// A scheduler that counts IPUs. If the controller nevertheless finds no block, the job goes back into the
+/// line, and the next pass tries it again.
+#[derive(Debug)]
+pub struct IpuCounter {
+    free: u32,
+    controller: Controller,
+}
+
+impl IpuCounter {
+    pub fn new(ipus: u32, controller: Controller) -> Self {
+        Self { free: ipus, controller }
+    }
+}
+
+impl Scheduler for IpuCounter {
+    fn start(&mut self, job: &Job, _moment: &KnownJobs) -> Verdict {
+        if job.size > self.free {
+            return Verdict::Waits;
+        }
+        if !self.controller.create(job.id, job.size, &[]) {
+            return Verdict::Refused;
+        }
+        self.free -= job.size;
+        Verdict::Starts
+    }
+
+    fn end(&mut self, job: &Job) {
+        self.controller.remove(job.id);
+        self.free += job.size;
     }
 }

@@ -1,4 +1,7 @@
 //! A simulated Slurm with enough nodes. Jobs are submitted, are tried in order of age, start and end.
+//!
+//! This is the fake Slurm at the level of the scheduler alone, without records, gates and restarts: for the waits of a
+//! year of jobs.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
