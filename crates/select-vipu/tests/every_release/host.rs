@@ -2,9 +2,10 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_long, c_void};
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
+use slurm_host::locks::LockPermit;
 use testbed::wait_until;
 
 use crate::installation::Installation;
@@ -26,6 +27,18 @@ pub fn notes() -> Vec<String> {
     let looks = ["lock 0 1 0 1 0", "unlock 0 1 0 1 0", "lock 0 1 1 1 0", "unlock 0 1 1 1 0"];
     notes.retain(|note| !looks.iter().any(|look| note.starts_with(look)));
     notes
+}
+
+/// Returns the errors in the log since the last call of [`notes`] or of this function.
+pub fn errors() -> Vec<String> {
+    notes().into_iter().filter(|note| note.starts_with("log 2: ")).collect()
+}
+
+/// Calls `work` on a thread that may take slurmctld's locks.
+pub fn on_host_thread<T: Send + 'static>(work: impl FnOnce(&mut LockPermit) -> T + Send + 'static) -> T {
+    let (told, answer) = mpsc::channel();
+    LockPermit::spawn("vipu-host", move |mut slurm| told.send(work(&mut slurm)).unwrap()).unwrap();
+    answer.recv().expect("the thread's work to be done")
 }
 
 unsafe extern "C" fn listen(line: *const c_char) {

@@ -1,5 +1,8 @@
 //! Tests of the plugins in a fake Slurm of every known release, and of some unknown ones.
 //!
+//! This is the fake Slurm at the level of the shared objects: for symbols, signatures, places of members and the loading of
+//! plugins, which differ between releases.
+//!
 //! Each release is a process of its own: a daemon with the functions, variables and records of this release
 //! (`slurm/*.c`, declared as in Slurm's headers; records laid out by `layouts.json`), stock selectors with
 //! its exact version and interface, and Slurm's rules for loading plugins. All load identical plugin files.

@@ -5,7 +5,7 @@ use std::ffi::{CString, c_void};
 use std::fs;
 
 use crate::cluster::{Cluster, Job, PLAIN, RUNNING, WAITING, gres};
-use crate::host::{Host, notes};
+use crate::host::{Host, errors, notes};
 use crate::installation::Installation;
 use crate::object::Plugin;
 
@@ -44,8 +44,7 @@ pub fn run(host: Host, installation: &Installation, stop: Stop) {
     host.set("fake_agrees", true);
     notes();
     host.read_conf(plugin);
-    let told = notes();
-    let errors: Vec<_> = told.iter().filter(|note| note.starts_with("log 2: ")).collect();
+    let errors = errors();
     let why = match stop {
         Stop::Panic => "not all of Slurm's jobs could be read",
         Stop::Threads => "cannot start thread vipu-host",

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
 
 use crate::cluster::list;
-use crate::host::{Host, notes};
+use crate::host::{Host, errors, notes};
 use crate::installation::Installation;
 use crate::object::Plugin;
 use crate::record::Record;
@@ -72,7 +72,7 @@ fn said(host: Host, plugin: Plugin, records: &[Record]) -> Vec<String> {
     // read.
     let code = unsafe { load(list(&records), unread) };
     assert_eq!(code, 0, "Slurm {}", host.release.name);
-    notes().into_iter().filter(|note| note.starts_with("log 2: ")).collect()
+    errors()
 }
 
 fn offer(host: Host, model: &str, count: u64) -> Record {

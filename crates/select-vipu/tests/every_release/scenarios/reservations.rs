@@ -2,13 +2,11 @@
 
 use std::ffi::c_char;
 use std::ptr::null_mut;
-use std::sync::mpsc;
 
-use slurm_host::locks::LockPermit;
 use slurm_host::reservations::Reservation;
 
 use crate::cluster::list;
-use crate::host::{Host, notes};
+use crate::host::{Host, errors, on_host_thread};
 use crate::record::Record;
 
 /// `RESV_MAGIC`
@@ -50,14 +48,8 @@ fn is_told_once(why: &str) {
     assert!(line.contains(&format!("cannot read reservations: {why}")), "{line}");
 }
 
-fn errors() -> Vec<String> {
-    notes().into_iter().filter(|note| note.starts_with("log 2: ")).collect()
-}
-
 fn read() -> Vec<Reservation> {
-    let (told, read) = mpsc::channel();
-    LockPermit::spawn("vipu-host", move |mut slurm| told.send(slurm.licenses().1).unwrap()).unwrap();
-    read.recv().unwrap()
+    on_host_thread(|slurm| slurm.licenses().1)
 }
 
 fn record(host: Host, licenses: *mut c_char, (start, end): (i64, i64)) -> Record {

@@ -1,15 +1,13 @@
 //! slurm-host itself, on the records and functions of the release.
 
 use std::ffi::{c_char, c_void};
-use std::sync::mpsc;
 use std::time::Duration;
 
 use slurm_host::job::{JobMut, JobRef};
-use slurm_host::locks::LockPermit;
 use slurm_host::{conf, locks, node_table, running_release, selfcheck};
 
 use crate::cluster::{Cluster, Job, PLAIN, RUNNING, WAITING, bitmap};
-use crate::host::{Host, notes, text_at};
+use crate::host::{Host, errors, notes, on_host_thread, text_at};
 
 pub fn run(host: Host, cluster: &Cluster) {
     assert_eq!(running_release::loaded().unwrap().release.version.0, host.release.version);
@@ -240,15 +238,13 @@ fn sends_back(host: Host, cluster: &Cluster) {
         }
         let places = jobs.map(|job| job.details.address_of::<u16>("requeue"));
         host.set("fake_requeue", places);
-        let (done, wait) = mpsc::channel();
-        LockPermit::spawn("vipu-host", move |mut slurm| {
+        let is_back = on_host_thread(move |slurm| {
             host.set("fake_agrees", true);
             let is_back = slurm.write().send_back(RUNNING, false);
             host.set("fake_agrees", false);
-            done.send(is_back).unwrap();
-        })
-        .unwrap();
-        assert!(wait.recv().unwrap());
+            is_back
+        });
+        assert!(is_back);
         let seen = [RUNNING, WAITING, PLAIN].map(|id| u16::from(marked.contains(&id)).to_string()).join(" ");
         let told = notes();
         assert!(told.contains(&format!("may be requeued: {seen}")), "{seen}: {told:?}");
@@ -263,10 +259,8 @@ fn sends_back(host: Host, cluster: &Cluster) {
 
 /// Does all work of the host thread, the only thread that may take locks.
 fn opens_gates(host: Host, job: Job) {
-    let errors: Vec<_> = notes().into_iter().filter(|note| note.starts_with("log 2")).collect();
-    assert_eq!(errors, [""; 0]);
-    let (done, wait) = mpsc::channel();
-    LockPermit::spawn("vipu-host", move |mut slurm| {
+    assert_eq!(errors(), [""; 0]);
+    on_host_thread(move |slurm| {
         let mut locked = slurm.write();
         assert!(locked.job(RUNNING).is_some() && locked.job(4711).is_none());
         locked.open_launch_gate(RUNNING);
@@ -288,10 +282,7 @@ fn opens_gates(host: Host, job: Job) {
         assert_eq!(nodes_done, [Some(true)]);
         slurm.open_completion_gate(RUNNING);
         slurm.kick_scheduler();
-        done.send(()).unwrap();
-    })
-    .unwrap();
-    wait.recv().expect("the thread's work to be done");
+    });
 
     let at = job.record.address();
     // SAFETY: the table has two nodes.

@@ -4,7 +4,7 @@ use slurm_release::STRUCTS;
 
 use super::submit::{ask, job_submit};
 use crate::cluster::Cluster;
-use crate::host::{Host, notes};
+use crate::host::{Host, errors};
 use crate::installation::Installation;
 use crate::object::Plugin;
 use crate::record::{Record, leave_the_rest_zero};
@@ -68,8 +68,7 @@ pub fn run(host: Host, installation: &Installation) {
     let busy = host.release.constant("ESLURM_NODES_BUSY").cast_signed();
     assert_eq!(job_test(cluster.waiting.record), busy);
     assert_eq!(job_test(cluster.plain.record), 0);
-    let notes = notes();
-    let errors: Vec<_> = notes.iter().filter(|note| note.starts_with("log 2: ")).collect();
+    let errors = errors();
     let told = errors.iter().filter(|line| line.contains("no IPU job will start")).count();
     assert_eq!(told, 1, "{errors:?}");
 }
