@@ -1,5 +1,8 @@
 //! One slurmctld with the plugin, from its start until it is killed or superseded. It has the front end that
 //! ships, with ledger and driver, on a simulated Slurm.
+//!
+//! This is the fake Slurm at the level of the front end's traits (`frontend::slurm`), under virtual time: for ends of
+//! slurmctld and faults at any moment.
 
 mod jobs;
 mod records;

@@ -1,91 +1,24 @@
 //! The requests of administrators, the answers, and what they change.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
 
-use frontend::{Frontend, HostTask, Outside, StatusComposer};
-use ledger::{Action, Claim, DriverAction, Event, Millis, ModelFacts, Seconds, SeenPartition};
+use frontend::{Frontend, StatusComposer};
+use ledger::{Claim, DriverAction, Event, Millis, Seconds, SeenPartition};
 use vipu_admin::{Answer, Request};
 use vipu_status::{Ipus, Writer};
-use vipu_types::{IpuCount, JobRun, ModelName, PartitionId, Place, Placement, PodId, Shape};
+use vipu_types::{IpuCount, JobRun, PartitionId, Place, Placement};
 
-const NOW: i64 = 1_800_000_000;
-
-/// Notes the actions for the driver.
-#[derive(Clone, Default)]
-struct Notes(Arc<Mutex<(Vec<DriverAction>, i64)>>);
-
-impl Outside for Notes {
-    fn now(&self) -> Millis {
-        Millis(1000)
-    }
-    fn unix_time(&self) -> Seconds {
-        Seconds(NOW + self.0.lock().unwrap().1)
-    }
-    fn local_time(&self, at: Seconds) -> String {
-        at.0.to_string()
-    }
-    fn carry_out(&self, actions: Vec<Action>) {
-        let of_driver = actions.into_iter().filter_map(|action| match action {
-            Action::Driver(action) => Some(action),
-            Action::Host(_) => None,
-        });
-        self.0.lock().unwrap().0.extend(of_driver);
-    }
-    fn note_launched(&self, _: Claim, _: Seconds) {}
-    fn ask_host(&self, _: HostTask) {}
-    fn is_switched_off(&self) -> bool {
-        false
-    }
-}
-
-fn pod(model: &str, controller: &str) -> PodId {
-    PodId { model: ModelName::new(model).unwrap(), controller: controller.parse().unwrap() }
-}
-
-fn claim(job: u32) -> Claim {
-    let PodId { model, controller } = pod("pod64", "a:8090");
-    Claim {
-        partition: PartitionId::of_run("slurm", job, 0).unwrap(),
-        run: JobRun { job, restart: 0, start: NOW },
-        task: None,
-        user: 1000,
-        model,
-        controller,
-        size: IpuCount::ONE,
-        shape: Shape::default(),
-        slurm_partition: None,
-        ipus: Vec::new(),
-        nodes: Vec::new(),
-    }
-}
+use crate::{NOW, Notes, claim, facts, pod};
 
 /// pod64 has two controllers that choose places, and pod16 one of them as well. slurm-vipu chooses those of
 /// pod4. All controllers of pod64 and pod4 answered.
 fn site() -> (Frontend, Notes) {
     let notes = Notes::default();
     let frontend = Frontend::new(Box::new(notes.clone()));
-    let facts = |name: &str, controllers: &[&str], placement| ModelFacts {
-        model: ModelName::new(name).unwrap(),
-        controllers: controllers.iter().map(|controller| controller.parse().unwrap()).collect(),
-        domain_size: IpuCount::new(64).unwrap(),
-        prefix: "slurm".into(),
-        placement,
-        reconcile_interval: std::time::Duration::from_secs(30),
-        largest: 64,
-        is_pool: false,
-        idle: ledger::IdleRules {
-            keep: std::time::Duration::from_secs(600),
-            keep_for: ledger::KeepIdleFor::AnyJob,
-            ..Default::default()
-        },
-        trouble: None,
-    };
     frontend.tell_models(vec![
-        facts("pod64", &["a:8090", "b:8090"], Placement::Controller),
-        facts("pod16", &["b:8090"], Placement::Controller),
-        facts("pod4", &["c:8090"], Placement::Explicit),
+        facts("pod64", &["a:8090", "b:8090"], Placement::Controller, 64),
+        facts("pod16", &["b:8090"], Placement::Controller, 64),
+        facts("pod4", &["c:8090"], Placement::Explicit, 64),
     ]);
     for (model, controller, ipus) in [("pod64", "a:8090", 64), ("pod64", "b:8090", 64), ("pod4", "c:8090", 4)]
     {
@@ -312,7 +245,6 @@ fn cli_steer_reconcile_asks_each_controller() {
     assert_eq!(answer(&frontend, "drain pod64"), refused);
 }
 
-/// The numbers of the document agree with what the ledger gives to jobs.
 #[test]
 fn cli_steer_free_removes_an_idle_partition() {
     let (frontend, notes) = site();
@@ -330,6 +262,7 @@ fn cli_steer_free_removes_an_idle_partition() {
     assert!(matches!(notes.0.lock().unwrap().0.last(), Some(DriverAction::Remove(_))));
 }
 
+/// The numbers of the document agree with what the ledger gives to jobs.
 #[test]
 fn cli_steer_drained_ipus_are_not_free_in_the_document() {
     let (frontend, _) = site();
