@@ -23,8 +23,7 @@
 //! people. [`Driver::run`] has one error, [`JournalError`]: another process has taken the journal over. The crate
 //! has no features.
 //!
-//! `examples/front_end` is a front end of its own, with jobs in a list:
-//! `cargo run -p driver --example front_end`.
+//! docs/library.md says what a front end of its own needs.
 #![forbid(unsafe_code)]
 
 mod call_failure;

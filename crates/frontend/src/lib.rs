@@ -15,8 +15,7 @@
 //! | none: the thread that may take Slurm's locks | [`HostThread::work`] |
 //!
 //! This crate is for Slurm only: [`slurm::Job`] has all of a job's record that scheduling, limits and accounting
-//! need. Another scheduler has a front end of its own on the crates `ledger` and `driver`: see `examples/front_end`
-//! of `driver`.
+//! need. Another scheduler has a front end of its own on the crates `ledger` and `driver`: see docs/library.md.
 //!
 //! ```
 //! use std::sync::mpsc::{Sender, channel};

@@ -40,8 +40,7 @@
 //! # }
 //! ```
 //!
-//! `examples/two_jobs.rs` plays two jobs from begin to end. `examples/front_end` of the crate `driver` is a front
-//! end that runs jobs.
+//! `examples/two_jobs.rs` plays two jobs from begin to end.
 //!
 //! [`Wait`] is the error of questions: why a job cannot have its IPUs now. [`Ledger::apply`] has no error.
 //! The crate has no features.
