@@ -21,13 +21,13 @@ impl Controller for Client {
 
     async fn create(&self, request: &CreateRequest<'_>) -> Result<(), CallError> {
         failpoints::io!("a controller");
-        Ok(self.create_partition(&requirements(request)).await?)
+        Ok(self.create_partition(&request.into()).await?)
     }
 
     async fn status(&self, partition: &PartitionId) -> Result<PartitionState, CallError> {
         failpoints::io!("a controller");
         match self.partition_status(partition).await {
-            Ok(status) => Ok(state(&status)),
+            Ok(status) => Ok(status.into()),
             Err(error) if error.class() == ErrorClass::NotFound => Ok(PartitionState::Absent),
             Err(error) => Err(error.into()),
         }
@@ -63,30 +63,32 @@ impl Controller for Client {
     }
 }
 
-fn requirements(request: &CreateRequest<'_>) -> Requirements {
-    let wanted = Requirements {
-        allocation: request.allocation.map(str::to_owned),
-        // An allocation makes a cluster meaningless. A list of chosen IPUs needs a cluster.
-        cluster: request.cluster.filter(|_| !request.ipus.is_empty()).map(str::to_owned),
-        ipus: request.ipus.to_vec(),
-        shape: request.shape,
-        ..Requirements::new(request.partition.clone(), request.size)
-    };
-    wanted.across(request.domain_size)
+impl From<&CreateRequest<'_>> for Requirements {
+    fn from(request: &CreateRequest<'_>) -> Self {
+        let wanted = Self {
+            allocation: request.allocation.map(str::to_owned),
+            // An allocation makes a cluster meaningless. A list of chosen IPUs needs a cluster.
+            cluster: request.cluster.filter(|_| !request.ipus.is_empty()).map(str::to_owned),
+            ipus: request.ipus.to_vec(),
+            shape: request.shape,
+            ..Self::new(request.partition.clone(), request.size)
+        };
+        wanted.across(request.domain_size)
+    }
 }
 
-/// The partition state for the two states that the controller reports together.
-fn state(status: &PartitionStatus) -> PartitionState {
-    match (status.ready, status.operation) {
-        (ReadyState::Removed, _) => PartitionState::Removed,
-        (_, OperationState::Removing) => PartitionState::Removing,
-        (ReadyState::Active | ReadyState::Error, OperationState::Resetting) => PartitionState::Resetting,
-        (ReadyState::Active, _) => PartitionState::Active,
-        (ReadyState::Error, _) if status.errors.is_empty() => {
-            PartitionState::Failed("no reason given".into())
+impl From<PartitionStatus> for PartitionState {
+    /// The partition state for the two states that the controller reports together.
+    fn from(PartitionStatus { ready, operation, errors }: PartitionStatus) -> Self {
+        match (ready, operation) {
+            (ReadyState::Removed, _) => Self::Removed,
+            (_, OperationState::Removing) => Self::Removing,
+            (ReadyState::Active | ReadyState::Error, OperationState::Resetting) => Self::Resetting,
+            (ReadyState::Active, _) => Self::Active,
+            (ReadyState::Error, _) if errors.is_empty() => Self::Failed("no reason given".into()),
+            (ReadyState::Error, _) => Self::Failed(errors.join("; ")),
+            (ReadyState::Pending | ReadyState::Undefined | ReadyState::Unknown(_), _) => Self::Pending,
         }
-        (ReadyState::Error, _) => PartitionState::Failed(status.errors.join("; ")),
-        (ReadyState::Pending | ReadyState::Undefined | ReadyState::Unknown(_), _) => PartitionState::Pending,
     }
 }
 
@@ -96,7 +98,7 @@ mod tests {
 
     fn told(ready: ReadyState, operation: OperationState, errors: &[&str]) -> PartitionState {
         let errors = errors.iter().map(|&words| words.to_owned()).collect();
-        state(&PartitionStatus { ready, operation, errors })
+        PartitionStatus { ready, operation, errors }.into()
     }
 
     #[test]

@@ -90,7 +90,8 @@ pub enum ErrorClass {
 }
 
 impl ErrorClass {
-    fn of(code: Code) -> Self {
+    /// The class of an answer with this status.
+    pub fn of(code: Code) -> Self {
         match code {
             Code::Unavailable => Self::Unreachable,
             Code::DeadlineExceeded => Self::Timeout,

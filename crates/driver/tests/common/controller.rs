@@ -9,15 +9,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use driver::{CallError, Controller, CreateRequest, Failure, Listing, ModelSettings, PartitionState};
-use ledger::{Place, PoolBlock, PoolPartition, SeenPartition};
 use mock_vipu::{Effect, Fault, Nanos, Pod, Refusal};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
-use vipu_client::wire::{
-    CreatePartitionRequest, PartitionIpu, PartitionOperationState as Operation, PartitionReadyState as Ready,
-    PartitionRequirements,
-};
-use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId};
+use vipu_client::wire::{CreatePartitionRequest, PartitionRequirements};
+use vipu_client::{ErrorClass, PartitionInfo, PartitionStatus, Requirements};
+use vipu_types::{ControllerName, JobRun, ModelName, PartitionId};
 
 /// The maker of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,11 +149,13 @@ impl<S: Default> Machine<S> {
         self.pod.borrow_mut().inject(Fault::new(effect).times(1));
     }
 
-    /// Carries out a create.
+    /// Makes a partition.
     pub fn make(&self, wanted: PartitionRequirements, maker: Maker) -> Result<(), Refusal> {
-        let id = wanted.id.clone();
-        let request = CreatePartitionRequest { requirements: Some(wanted) };
-        self.pod.borrow_mut().create(&request, self.now())?;
+        self.create(&CreatePartitionRequest { requirements: Some(wanted) }, maker)
+    }
+
+    fn create(&self, request: &CreatePartitionRequest, maker: Maker) -> Result<(), Refusal> {
+        let id = self.pod.borrow_mut().create(request, self.now())?;
         self.made.set(self.made.get() + 1);
         self.tags.borrow_mut().insert(id, Tag { maker, serial: self.made.get() });
         Ok(())
@@ -174,47 +173,16 @@ impl<S: Default> Machine<S> {
         self.pod.borrow_mut().remove(partition, force, self.now()).is_ok()
     }
 
-    /// Carries out a reset.
-    fn reset(&self, partition: &str) -> Result<(), Refusal> {
-        self.pod.borrow_mut().reset(partition, false, self.now())
-    }
-
     fn state(&self, partition: &PartitionId) -> PartitionState {
-        let Ok(status) = self.pod.borrow_mut().status(partition.as_str(), self.now()) else {
-            return PartitionState::Absent;
-        };
-        match (status.ready_state(), status.operation_state()) {
-            (Ready::PsRemoved, _) => PartitionState::Removed,
-            (_, Operation::PosRemoving) => PartitionState::Removing,
-            (Ready::PsActive, _) => PartitionState::Active,
-            (Ready::PsError, Operation::PosResetting) => PartitionState::Resetting,
-            (Ready::PsError, _) => PartitionState::Failed(status.errors.join("; ")),
-            _ => PartitionState::Pending,
-        }
+        let status = self.pod.borrow_mut().status(partition.as_str(), self.now());
+        status.map_or(PartitionState::Absent, |status| PartitionStatus::from(status).into())
     }
 
     fn listing(&self, settings: &ModelSettings) -> Listing {
         let listed = self.pod.borrow_mut().list("", self.now()).unwrap();
-        let place =
-            |ipu: &PartitionIpu| Place { domain: ipu.ipulink_domain_topology_id, index: ipu.topology_id };
-        let (mut partitions, mut pool) = (Vec::new(), Vec::new());
-        for it in listed {
-            let is_ready = it.ready_state() != Ready::PsPending;
-            let seen = SeenPartition {
-                leaving: it.ready_state() == Ready::PsRemoved,
-                fault: (it.ready_state() == Ready::PsError).then(|| "it is in error".to_owned()),
-                partition: PartitionId::new(it.id).unwrap(),
-                places: it.spec.iter().flat_map(|spec| &spec.ipus).map(place).collect(),
-            };
-            partitions.push(seen.clone());
-            if let Some(size) =
-                IpuCount::new(seen.places.len() as u64).ok().filter(|_| settings.has_in_pool(&seen.partition))
-            {
-                let block = PoolBlock { size, is_reconfigurable: false };
-                pool.push(PoolPartition { seen, block, gcds: 1, is_ready });
-            }
-        }
-        Listing { ipus: self.pod.borrow().ipus(), partitions, pool, ..Listing::default() }
+        let partitions = listed.into_iter().map(PartitionInfo::from).collect();
+        let listing = Listing::of(&[], partitions, |id| settings.has_in_pool(id));
+        Listing { ipus: self.pod.borrow().ipus(), ..listing }
     }
 }
 
@@ -278,14 +246,7 @@ impl<N: Network> Line<N> {
     }
 
     fn told(&self, refusal: &Refusal) -> CallError {
-        let failure = match vipu_client::code::name(refusal.code) {
-            "INVALID_ARGUMENT" | "PERMISSION_DENIED" => Failure::Refused,
-            "RESOURCE_EXHAUSTED" => Failure::NoRoom,
-            "ALREADY_EXISTS" => Failure::Exists,
-            "INTERNAL" | "ABORTED" | "FAILED_PRECONDITION" => Failure::Failed,
-            _ => Failure::Unclear,
-        };
-        self.error(failure, &refusal.text)
+        self.error(ErrorClass::of(refusal.code).into(), &refusal.text)
     }
 }
 
@@ -303,21 +264,8 @@ impl<N: Network> Controller for Line<N> {
 
     async fn create(&self, request: &CreateRequest<'_>) -> Result<(), CallError> {
         let maker = self.network.about_to_make(request.partition);
-        let ipu = |place: &Place| PartitionIpu {
-            ipulink_domain_topology_id: place.domain,
-            topology_id: place.index,
-            ..Default::default()
-        };
-        let wanted = PartitionRequirements {
-            id: request.partition.to_string(),
-            size: request.size.get(),
-            reconfigurable: request.shape.reconfigurable == Some(true),
-            num_gcds: request.shape.gcds,
-            cluster_id: request.cluster.filter(|_| !request.ipus.is_empty()).unwrap_or_default().to_owned(),
-            ipus: request.ipus.iter().map(ipu).collect(),
-            ..Default::default()
-        };
-        let work = move |machine: &Machine<N::State>| machine.make(wanted, maker);
+        let wanted = CreatePartitionRequest::from(&Requirements::from(request));
+        let work = move |machine: &Machine<N::State>| machine.create(&wanted, maker);
         self.call(Call::Create, Some(request.partition), work).await?.map_err(|refusal| self.told(&refusal))
     }
 
@@ -351,7 +299,7 @@ impl<N: Network> Controller for Line<N> {
         let (id, network) = (partition.clone(), self.network.clone());
         let work = move |machine: &Machine<N::State>| {
             network.about_to_reset(machine, &id);
-            machine.reset(id.as_str())
+            machine.pod.borrow_mut().reset(id.as_str(), false, machine.now())
         };
         self.call(Call::Reset, Some(partition), work).await?.map_err(|refusal| self.told(&refusal))
     }

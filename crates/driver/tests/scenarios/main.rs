@@ -5,7 +5,6 @@
 mod cancel;
 #[path = "../common/claim.rs"]
 mod claim;
-mod concurrency;
 #[allow(dead_code, reason = "the front end's simulation uses the rest")]
 #[path = "../common/controller.rs"]
 mod controller;

@@ -5,7 +5,6 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod bare;
 #[path = "../common/claim.rs"]
 mod claim;
 mod plugin;
@@ -15,7 +14,13 @@ mod settings;
 use std::time::{Duration, Instant};
 
 use ledger::Claim;
-use mock_vipu::{Hardware, Incident, MockServer, Options, Settings};
+use mock_vipu::{Hardware, Incident, MockServer, Options, Report, Settings};
+use tonic::transport::Endpoint;
+use vipu_client::Call;
+use vipu_client::wire::user_service_client::UserServiceClient;
+use vipu_client::wire::{
+    GetPartitionStatusRequest, ListIpuAttributesRequest, ListPartitionsRequest, RemovePartitionRequest,
+};
 
 use crate::claim::claim;
 
@@ -81,10 +86,31 @@ async fn once() -> f64 {
 
     let server = controller().await;
     let began = Instant::now();
-    bare::make(&server, &calls).await;
+    make_alone(&server, &calls).await;
     let bare = began.elapsed();
 
     let ratio = ours.as_secs_f64() / bare.as_secs_f64();
     println!("{ours:.2?}; the same calls alone {bare:.2?}: {ratio:.2}");
     ratio
+}
+
+/// Makes as many calls of each kind as `report` has, with the bare generated client.
+async fn make_alone(server: &MockServer, report: &Report) {
+    let address = format!("http://{}", server.address());
+    let channel = Endpoint::try_from(address).unwrap().connect().await.unwrap();
+    let mut client = UserServiceClient::new(channel).max_decoding_message_size(usize::MAX);
+    for _ in 0..report.calls(Call::ListPartitions) {
+        client.list_partitions(ListPartitionsRequest::default()).await.unwrap();
+    }
+    for _ in 0..report.calls(Call::ListIpuAttributes) {
+        client.list_ipu_attributes(ListIpuAttributesRequest::default()).await.unwrap();
+    }
+    let ids: Vec<_> = orphans().map(|claim| claim.partition.to_string()).collect();
+    for partition_id in ids.iter().cloned() {
+        client.remove_partition(RemovePartitionRequest { partition_id, ..Default::default() }).await.unwrap();
+    }
+    for (_, partition_id) in (0..report.calls(Call::GetPartitionStatus)).zip(ids.iter().cycle().cloned()) {
+        // The answer is an error once the partition is gone.
+        let _ = client.get_partition_status(GetPartitionStatusRequest { partition_id }).await;
+    }
 }
