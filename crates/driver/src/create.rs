@@ -2,8 +2,7 @@
 
 mod call;
 mod files;
-mod id;
-mod reuse;
+mod on_controller;
 mod tries;
 
 use std::borrow::Cow;
@@ -14,19 +13,17 @@ use std::time::Duration;
 
 use ledger::{Claim, Event};
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use vipu_types::{JobRun, PartitionId};
+use vipu_types::JobRun;
 
-use crate::call_failure::Counts;
 use crate::create_deadline::{self, CreateDeadline, Stop};
 use crate::create_progress::CreateProgress;
-use crate::pauses::poll_pause;
 use crate::pod_in_use::{PlaceInQueue, PodInUse};
 use crate::settle::settle;
 use crate::shared_state::SharedState;
 use crate::tracked::{PartitionOwner, Tracked};
-use crate::{Controller, Environment, Journal, PartitionState, remove};
+use crate::{Controller, Environment, Journal};
+use on_controller::Presence;
 use tries::Setback;
 
 /// The time limit of the create for `claim`. It runs from now on.
@@ -80,91 +77,61 @@ pub(crate) async fn create<W: Environment>(
     start: Start,
     deadline: CreateDeadline,
 ) -> Event {
-    let began = Instant::now();
-    let (partition, run) = (claim.partition.clone(), claim.run);
-    let failed = |reason: String| {
-        match run.has_begun() {
-            true => tracing::warn!("{run} cannot start: {reason}"),
-            false => tracing::warn!("{run} is not prepared, and starts like others: {reason}"),
-        }
-        Event::CreateFailed { partition: claim.partition.clone(), reason }
-    };
     if !shared.environment.journal().is_complete() {
-        return failed("the journal cannot be read, see slurmctld's log".into());
+        return failed(claim, "the journal cannot be read, see slurmctld's log".into());
     }
     let pod = match shared.pod(claim) {
         Ok(pod) => pod,
-        Err(why) => return failed(why),
+        Err(why) => return failed(claim, why),
     };
+    let partition = &claim.partition;
     if tracked.owner.get() == PartitionOwner::Unknown {
-        let stays = pod.settings.stays(&partition);
+        let stays = pod.settings.stays(partition);
         tracked.stays.set(stays);
         tracked.owner.set(if stays { PartitionOwner::Ours } else { PartitionOwner::Others });
     }
-    if matches!(start, Start::Reuse { before: None, .. }) && !tracked.stays.get() {
-        let reason = format!("partition {partition} is not in the pool any more");
-        return Event::CreatePutOff { partition, reason };
-    }
+    let is_ours = tracked.owner.get() == PartitionOwner::Ours;
+    let presence = match start {
+        Start::Reuse { before: None, .. } if !tracked.stays.get() => {
+            let reason = format!("partition {partition} is not in the pool any more");
+            return Event::CreatePutOff { partition: partition.clone(), reason };
+        }
+        // A run on record had its reset, and may have processes on the partition.
+        Start::Reuse { before, reset } => {
+            Presence::Idle { before, reset: reset && !tracked.is_on_record(claim.run) }
+        }
+        Start::Anew if is_ours => Presence::MayExist,
+        Start::Anew => Presence::Absent,
+    };
     let progress = CreateProgress::new(claim, pod.usual_create.get());
     let mut create = Create {
         shared,
         pod,
-        slot: None,
         tracked,
         claim,
         deadline,
-        has_begun: false,
+        slot: None,
         place: None,
         intent: None,
-        start,
-        // A run on record had its reset, and may have processes on the partition.
-        reset: matches!(start, Start::Reuse { reset: true, .. }) && !tracked.is_on_record(claim.run),
-        may_exist: tracked.owner.get() == PartitionOwner::Ours,
+        presence,
         trouble: Cow::Borrowed(""),
         progress: &progress,
     };
-    let made = tokio::select! {
+    tokio::select! {
         biased;
         never = progress.announce(&shared.environment) => match never {},
         never = progress.announce_trouble(shared) => match never {},
-        made = create.run() => made,
-    };
-    match made {
-        Ok(()) => {
-            let (size, took) = (claim.size, began.elapsed());
-            let made = match create.start {
-                Start::Anew => "made",
-                Start::Reuse { before, .. } => {
-                    create.pod.controller.reused(&partition, before, took);
-                    "reused"
-                }
-            };
-            let seconds = took.as_secs_f64();
-            tracing::info!("partition {partition} of {size} IPUs {made} in {seconds:.3} s for {run}");
-            Event::Up(partition)
-        }
-        Err(Stop::Cancelled) => Event::CreateCancelled(partition),
-        Err(stop) if !create.has_begun => not_begun(claim, &create.deadline, &stop),
-        Err(Stop::IdSpent) => {
-            let reason = format!(
-                "partition {partition} is not made: a call that was sent for this id before may still take effect; \
-                 another id is used the next time"
-            );
-            tracing::warn!("{run}: {reason}");
-            Event::CreatePutOff { partition, reason }
-        }
-        Err(Stop::PutOff(reason)) => {
-            tracing::warn!("{run}: {reason}; it goes back into the line");
-            Event::CreatePutOff { partition, reason }
-        }
-        Err(Stop::TimedOut) => {
-            let (limit, trouble) = (create.deadline.seconds(), create.trouble);
-            let before = progress.setback().filter(|setback| !setback.ends_with(&*trouble));
-            let before = before.map(|setback| format!("; before: {setback}")).unwrap_or_default();
-            failed(format!("partition {partition} not made within {limit} s: {trouble}{before}"))
-        }
-        Err(Stop::Failed(reason)) => failed(reason),
+        answer = create.run() => answer,
     }
+}
+
+fn failed(claim: &Claim, reason: String) -> Event {
+    let run = claim.run;
+    match run.has_begun() {
+        true => tracing::warn!("{run} cannot start: {reason}"),
+        false => tracing::warn!("{run} is not prepared, and starts like others: {reason}"),
+    }
+    Event::CreateFailed { partition: claim.partition.clone(), reason }
 }
 
 /// The part of a recorded intent that can change.
@@ -182,23 +149,16 @@ struct Create<'a, W: Environment> {
     /// The Pod as configured when the create began, or as configured now, if a new configuration ended a
     /// trouble.
     pod: Rc<PodInUse<W::Controller>>,
-    /// Held until the controller has done its part.
-    slot: Option<OwnedSemaphorePermit>,
     tracked: &'a Rc<Tracked>,
     claim: &'a Claim,
     deadline: CreateDeadline,
-    /// The create got its slot.
-    has_begun: bool,
-    /// The place in the order of first create calls.
+    /// Held from the turn of the create until the controller has done its part.
+    slot: Option<OwnedSemaphorePermit>,
+    /// The place in the order of first create calls. Held from the turn of the create until its first call is answered.
     place: Option<PlaceInQueue>,
     /// The recorded intent, once it is on record.
     intent: Option<Intent>,
-    /// The way to the partition, as far as is known by now.
-    start: Start,
-    /// The partition is to be reset first.
-    reset: bool,
-    /// The controller may have the partition, so the create looks for it before it asks.
-    may_exist: bool,
+    presence: Presence,
     /// The text for the case that time runs out.
     trouble: Cow<'static, str>,
     /// The progress texts for users.
@@ -206,25 +166,83 @@ struct Create<'a, W: Environment> {
 }
 
 impl<W: Environment> Create<'_, W> {
-    async fn run(&mut self) -> Result<(), Stop> {
+    async fn run(&mut self) -> Event {
+        if let Err(stop) = self.turn().await {
+            return not_begun(self.claim, &self.deadline, &stop);
+        }
+        match self.make().await {
+            Ok(()) => self.made(),
+            Err(stop) => self.not_made(stop),
+        }
+    }
+
+    /// Waits until the controller may get another create.
+    async fn turn(&mut self) -> Result<(), Stop> {
         self.all_well().await?;
         // Acquiring fails only on a closed semaphore, and this one is never closed.
         self.slot = self.deadline.hold(Arc::clone(&self.pod.slots).acquire_owned()).await?.ok();
-        self.has_begun = true;
         self.place = Some(self.pod.next_place());
+        Ok(())
+    }
+
+    async fn make(&mut self) -> Result<(), Stop> {
         // The check comes before our own intent replaces another's in the journal.
         self.id_is_good()?;
         self.tracked.home.replace(Some(self.claim.pod()));
-        if !self.may_exist {
+        let is_ours = self.tracked.owner.get() == PartitionOwner::Ours;
+        if !is_ours {
             // The check comes before the intent. With an intent, anything left by a lost reply or a crash
             // counts as ours.
             self.tries(Self::id_is_free).await?;
         }
-        self.tracked.fileless.set(!self.may_exist);
+        self.tracked.fileless.set(!is_ours);
         self.tries(Self::attempt).await?;
         failpoints::hold!("files_written");
         settle(self.shared, self.tracked, self.claim);
         Ok(())
+    }
+
+    fn made(&self) -> Event {
+        let Claim { partition, size, run, .. } = self.claim;
+        let took = self.progress.elapsed();
+        let made = match self.presence {
+            Presence::Idle { before, .. } => {
+                self.pod.controller.reused(partition, before, took);
+                "reused"
+            }
+            Presence::Absent | Presence::MayExist => "made",
+        };
+        let seconds = took.as_secs_f64();
+        tracing::info!("partition {partition} of {size} IPUs {made} in {seconds:.3} s for {run}");
+        Event::Up(partition.clone())
+    }
+
+    fn not_made(&self, stop: Stop) -> Event {
+        let Claim { partition, run, .. } = self.claim;
+        let reason = match stop {
+            Stop::Cancelled => return Event::CreateCancelled(partition.clone()),
+            Stop::Failed(reason) => return failed(self.claim, reason),
+            Stop::TimedOut => {
+                let (limit, trouble) = (self.deadline.seconds(), &*self.trouble);
+                let before = self.progress.setback().filter(|setback| !setback.ends_with(trouble));
+                let before = before.map(|setback| format!("; before: {setback}")).unwrap_or_default();
+                let reason = format!("partition {partition} not made within {limit} s: {trouble}{before}");
+                return failed(self.claim, reason);
+            }
+            Stop::IdSpent => {
+                let reason = format!(
+                    "partition {partition} is not made: a call that was sent for this id before may still take effect; \
+                     another id is used the next time"
+                );
+                tracing::warn!("{run}: {reason}");
+                reason
+            }
+            Stop::PutOff(reason) => {
+                tracing::warn!("{run}: {reason}; it goes back into the line");
+                reason
+            }
+        };
+        Event::CreatePutOff { partition: partition.clone(), reason }
     }
 
     /// Waits until no resource that all jobs need is in trouble. A new configuration may end the trouble.
@@ -261,9 +279,8 @@ impl<W: Environment> Create<'_, W> {
         self.reset_first().await?;
         self.put_on_record().await?;
         let place = self.place.take();
-        let is_found = self.may_exist && self.found().await?;
+        let is_found = self.found().await?;
         if !is_found {
-            self.start = Start::Anew;
             if let Some(place) = &place {
                 self.deadline.hold(place.reached()).await?;
             }
@@ -283,85 +300,5 @@ impl<W: Environment> Create<'_, W> {
             Ok(())
         };
         tokio::try_join!(self.described(), in_charge).map(drop)
-    }
-
-    /// Gives tasks the controller's description of the partition.
-    async fn described(&mut self) -> Result<(), Setback> {
-        self.trouble = "the controller has not given its IPUoF configuration".into();
-        let config = self.deadline.hold(self.pod.controller.ipuof_config(self.on_controller())).await??;
-        // The controller has done its part. A file system that hangs must not hold up other creates.
-        self.slot = None;
-        match self.pod.settings.ipuof_dir.clone() {
-            Some(directory) => self.files(directory, config).await,
-            None => {
-                self.tracked.fileless.set(false);
-                Ok(())
-            }
-        }
-    }
-
-    /// Whether an earlier call left a usable partition. An unusable one is removed.
-    async fn found(&mut self) -> Result<bool, Setback> {
-        let state = self.status().await?;
-        // A controller may show a partition that it never had as removed.
-        if !matches!(state, PartitionState::Absent | PartitionState::Removed) {
-            self.tracked.calls.seen();
-        }
-        match state {
-            PartitionState::Pending | PartitionState::Active | PartitionState::Resetting => return Ok(true),
-            _ if self.tracked.stays.get() => {
-                return Err(self.not_given(&format!("it is {state:?}")).into());
-            }
-            PartitionState::Absent => {}
-            PartitionState::Failed(_) => {
-                self.still_in_charge().await?;
-                remove::call(&self.pod, self.tracked, &self.claim.partition).await?;
-                self.gone().await?;
-            }
-            PartitionState::Removing | PartitionState::Removed => self.gone().await?,
-        }
-        self.may_exist = false;
-        Ok(false)
-    }
-
-    async fn gone(&self) -> Result<(), Setback> {
-        let gone = remove::confirm_gone(&self.pod, &self.claim.partition);
-        self.deadline
-            .hold(gone)
-            .await?
-            .map_err(|words| Setback::Again(words.into(), Counts::IfOthersAreAnswered))
-    }
-
-    /// Waits until the partition is active. Returns how long that took.
-    async fn active(&mut self) -> Result<Duration, Setback> {
-        let began = Instant::now();
-        self.trouble = "the controller has not said how far it is".into();
-        loop {
-            self.trouble = match self.status().await? {
-                PartitionState::Active => return Ok(began.elapsed()),
-                PartitionState::Pending => "the controller is still making it".into(),
-                PartitionState::Resetting => "the controller is still resetting it after an error".into(),
-                PartitionState::Absent => return Err(self.again("it vanished while being made")),
-                PartitionState::Removing | PartitionState::Removed => {
-                    return Err(self.again("somebody is removing it"));
-                }
-                PartitionState::Failed(words) => {
-                    return Err(self.again(&format!("it went into error: {words}")));
-                }
-            };
-            self.deadline.pause(poll_pause(began.elapsed(), self.pod.usual_create.get())).await?;
-        }
-    }
-
-    async fn status(&self) -> Result<PartitionState, Setback> {
-        Ok(self.deadline.hold(self.pod.status(self.on_controller())).await??)
-    }
-
-    fn on_controller(&self) -> &PartitionId {
-        self.pod.on_controller(self.tracked, &self.claim.partition)
-    }
-
-    fn again(&self, words: &str) -> Setback {
-        Setback::Again(format!("controller {}: {words}", self.pod.controller.name()).into(), Counts::Always)
     }
 }

@@ -47,6 +47,11 @@ impl<'a> CreateProgress<'a> {
         }
     }
 
+    /// The time since the create began.
+    pub fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
     /// Notes that the try number `tries` failed with `trouble`.
     pub fn failed(&self, tries: u32, trouble: &str) {
         self.setback.replace(Some(format!("try {tries}: {trouble}")));

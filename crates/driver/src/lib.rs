@@ -30,7 +30,6 @@ mod call_failure;
 mod client;
 mod controller;
 mod create;
-mod create_calls;
 mod create_deadline;
 mod create_progress;
 mod directory_identity;

@@ -7,11 +7,10 @@ use std::rc::Rc;
 use ledger::Claim;
 use vipu_types::{PartitionId, PodId};
 
-use crate::create_calls::CreateCalls;
 use crate::pod_in_use::{ObservedController, PodInUse};
 use crate::resource_probes::ResourceProbes;
 use crate::survey::Surveyor;
-use crate::tracked::{PartitionOwner, Tracked};
+use crate::tracked::{CreateCalls, PartitionOwner, Tracked};
 use crate::{Environment, LiveRecord, PodSetup, Stage};
 
 pub(crate) struct SharedState<W: Environment> {

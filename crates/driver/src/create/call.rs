@@ -1,4 +1,7 @@
-//! The create call, and the meaning of its answer for this job, for other jobs and for the controller.
+//! The create call: whether a partition may be made under its id, and the meaning of the answer for this job, for other
+//! jobs and for the controller.
+//!
+//! Two clusters may share a controller and a prefix, and calls for an id may take effect late.
 
 use std::rc::Rc;
 
@@ -7,16 +10,48 @@ use tokio::task::spawn_local;
 use tokio::time::timeout;
 use vipu_types::PodId;
 
+use super::on_controller::Presence;
 use super::tries::REFUSED_PAUSE;
 use super::{Create, Setback};
+use crate::call_failure::Counts;
 use crate::create_deadline::Stop;
 use crate::pod_in_use::PodInUse;
 use crate::refusing_controller::Fault;
 use crate::shared_state::SharedState;
 use crate::tracked::PartitionOwner;
-use crate::{Controller, CreateRequest, Environment, Failure};
+use crate::{Controller, CreateRequest, Environment, Failure, PartitionState};
 
 impl<W: Environment> Create<'_, W> {
+    /// Fails if an earlier call for this id may still hit the new partition.
+    pub(super) fn id_is_good(&self) -> Result<(), Stop> {
+        if self.tracked.is_spent(self.claim) { Err(Stop::IdSpent) } else { Ok(()) }
+    }
+
+    /// Makes sure that no other cluster has a partition of this id on the controller.
+    pub(super) async fn id_is_free(&mut self) -> Result<(), Setback> {
+        match self.status().await? {
+            PartitionState::Absent => Ok(()),
+            // The name will be free, whoever had it.
+            PartitionState::Removing | PartitionState::Removed => self.gone().await,
+            _ => Err(self.is_of_others().into()),
+        }
+    }
+
+    fn is_of_others(&self) -> Stop {
+        let (controller, partition) = (self.pod.controller.name(), &self.claim.partition);
+        let advice = "this cluster's journal does not have it; the administrator removes it, or sets another PartitionPrefix";
+        Stop::Failed(format!(
+            "controller {controller}: partition {partition}: there is one of this id: {advice}"
+        ))
+    }
+
+    /// Confirms that this slurmctld is in charge, before a call without a journal entry of its own. A successor may
+    /// have made a partition of this id by now.
+    pub(super) async fn still_in_charge(&mut self) -> Result<(), Setback> {
+        let confirmed = self.deadline.hold(self.shared.confirm()).await?;
+        confirmed.map_err(|error| Setback::Again(error.to_string().into(), Counts::Never))
+    }
+
     /// Asks for the partition. The call runs to its end even if the deadline passes meanwhile, because a
     /// remove must not overtake it.
     pub(super) async fn call(&mut self) -> Result<(), Setback> {
@@ -96,7 +131,7 @@ impl<W: Environment> Create<'_, W> {
     }
 
     fn look_first(&mut self) {
-        self.may_exist = true;
+        self.presence = Presence::MayExist;
         self.tracked.owner.set(PartitionOwner::Ours);
     }
 }

@@ -74,9 +74,24 @@ impl<W: Environment> Create<'_, W> {
         })
     }
 
+    /// Gives tasks the controller's description of the partition.
+    pub(super) async fn described(&mut self) -> Result<(), Setback> {
+        self.trouble = "the controller has not given its IPUoF configuration".into();
+        let config = self.deadline.hold(self.pod.controller.ipuof_config(self.on_controller())).await??;
+        // The controller has done its part. A file system that hangs must not hold up other creates.
+        self.slot = None;
+        match self.pod.settings.ipuof_dir.clone() {
+            Some(directory) => self.files(directory, config).await,
+            None => {
+                self.tracked.fileless.set(false);
+                Ok(())
+            }
+        }
+    }
+
     /// Writes the IPUoF files. After the deadline, the write goes on by itself. It then holds up only the
     /// deletion of these files.
-    pub(super) async fn files(&mut self, directory: Arc<Path>, config: Config<W>) -> Result<(), Setback> {
+    async fn files(&mut self, directory: Arc<Path>, config: Config<W>) -> Result<(), Setback> {
         self.trouble = format!("its IPUoF files are still being written to {}", directory.display()).into();
         let (shared, tracked, claim) = (Rc::clone(self.shared), Rc::clone(self.tracked), self.claim.clone());
         let writing = spawn_local(async move {

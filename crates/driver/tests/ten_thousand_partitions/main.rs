@@ -15,11 +15,12 @@ use std::time::{Duration, Instant};
 
 use ledger::Claim;
 use mock_vipu::{Hardware, Incident, MockServer, Options, Report, Settings};
+use tonic::Request;
 use tonic::transport::Endpoint;
 use vipu_client::Call;
-use vipu_client::wire::user_service_client::UserServiceClient;
 use vipu_client::wire::{
-    GetPartitionStatusRequest, ListIpuAttributesRequest, ListPartitionsRequest, RemovePartitionRequest,
+    GetPartitionStatusReply, GetPartitionStatusRequest, ListIpuAttributesReply, ListIpuAttributesRequest,
+    ListPartitionsReply, ListPartitionsRequest, RemovePartitionReply, RemovePartitionRequest, unary,
 };
 
 use crate::claim::claim;
@@ -94,23 +95,27 @@ async fn once() -> f64 {
     ratio
 }
 
-/// Makes as many calls of each kind as `report` has, with the bare generated client.
+/// Makes as many calls of each kind as `report` has, without the client.
 async fn make_alone(server: &MockServer, report: &Report) {
     let address = format!("http://{}", server.address());
     let channel = Endpoint::try_from(address).unwrap().connect().await.unwrap();
-    let mut client = UserServiceClient::new(channel).max_decoding_message_size(usize::MAX);
     for _ in 0..report.calls(Call::ListPartitions) {
-        client.list_partitions(ListPartitionsRequest::default()).await.unwrap();
+        let request = Request::new(ListPartitionsRequest::default());
+        unary::<_, ListPartitionsReply>(channel.clone(), Call::ListPartitions, request).await.unwrap();
     }
     for _ in 0..report.calls(Call::ListIpuAttributes) {
-        client.list_ipu_attributes(ListIpuAttributesRequest::default()).await.unwrap();
+        let request = Request::new(ListIpuAttributesRequest::default());
+        unary::<_, ListIpuAttributesReply>(channel.clone(), Call::ListIpuAttributes, request).await.unwrap();
     }
     let ids: Vec<_> = orphans().map(|claim| claim.partition.to_string()).collect();
     for partition_id in ids.iter().cloned() {
-        client.remove_partition(RemovePartitionRequest { partition_id, ..Default::default() }).await.unwrap();
+        let request = Request::new(RemovePartitionRequest { partition_id, force: false });
+        unary::<_, RemovePartitionReply>(channel.clone(), Call::RemovePartition, request).await.unwrap();
     }
     for (_, partition_id) in (0..report.calls(Call::GetPartitionStatus)).zip(ids.iter().cycle().cloned()) {
+        let request = Request::new(GetPartitionStatusRequest { partition_id });
         // The answer is an error once the partition is gone.
-        let _ = client.get_partition_status(GetPartitionStatusRequest { partition_id }).await;
+        let call = Call::GetPartitionStatus;
+        let _ = unary::<_, GetPartitionStatusReply>(channel.clone(), call, request).await;
     }
 }

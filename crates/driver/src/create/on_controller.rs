@@ -1,0 +1,130 @@
+//! The partition of a create on its controller: looked for, reset, removed if it is unusable, and waited for.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout};
+use vipu_types::{JobRun, PartitionId};
+
+use super::{Create, Setback};
+use crate::call_failure::Counts;
+use crate::create_deadline::Stop;
+use crate::make_idle::reset_to_active;
+use crate::pauses::poll_pause;
+use crate::{Controller, Environment, PartitionState, remove};
+
+/// What a create knows of its partition on the controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Presence {
+    /// It is not there, so it is asked for.
+    Absent,
+    /// A call of this cluster may have made it, so the create looks for it before it asks.
+    MayExist,
+    /// It was idle, and is given to the claim if it is found.
+    Idle {
+        /// The last run that had it, as far as is known.
+        before: Option<JobRun>,
+        /// Whether it is to be reset first.
+        reset: bool,
+    },
+}
+
+impl<W: Environment> Create<'_, W> {
+    /// Resets the partition, if that is still to be done. The journal has the new claim only after the reset:
+    /// a slurmctld that starts meanwhile does not give the partition to the job. One that cannot be reset in
+    /// half of the time limit is removed, and made anew. If the reset call was not answered, it might hit the
+    /// new partition, which therefore gets another id.
+    pub(super) async fn reset_first(&mut self) -> Result<(), Setback> {
+        let Presence::Idle { before, reset: true } = self.presence else { return Ok(()) };
+        self.trouble = "the controller is still resetting it".into();
+        self.still_in_charge().await?;
+        let (run, partition) = (self.claim.run, &self.claim.partition);
+        let reset = timeout(self.deadline.half(), reset_to_active(&self.pod, self.tracked, partition));
+        let reset = self.deadline.hold(reset).await?;
+        let Err(why) = reset.unwrap_or_else(|_| Err("its reset takes too long".into())) else {
+            self.presence = Presence::Idle { before, reset: false };
+            return Ok(());
+        };
+        if self.tracked.stays.get() {
+            return Err(self.not_given(&why).into());
+        }
+        self.id_is_good()?;
+        tracing::warn!("{run}: partition {partition} is made anew: {why}");
+        remove::call(&self.pod, self.tracked, partition).await?;
+        self.gone().await?;
+        self.presence = Presence::Absent;
+        Ok(())
+    }
+
+    /// The end of an attempt to give the job a partition that stays. The job waits.
+    fn not_given(&self, why: &str) -> Stop {
+        Stop::PutOff(format!("partition {} cannot be given to a job: {why}", self.on_controller()))
+    }
+
+    /// Whether an earlier call left a usable partition. An unusable one is removed.
+    pub(super) async fn found(&mut self) -> Result<bool, Setback> {
+        if self.presence == Presence::Absent {
+            return Ok(false);
+        }
+        let state = self.status().await?;
+        // A controller may show a partition that it never had as removed.
+        if !matches!(state, PartitionState::Absent | PartitionState::Removed) {
+            self.tracked.calls.seen();
+        }
+        match state {
+            PartitionState::Pending | PartitionState::Active | PartitionState::Resetting => return Ok(true),
+            _ if self.tracked.stays.get() => {
+                return Err(self.not_given(&format!("it is {state:?}")).into());
+            }
+            PartitionState::Absent => {}
+            PartitionState::Failed(_) => {
+                self.still_in_charge().await?;
+                remove::call(&self.pod, self.tracked, &self.claim.partition).await?;
+                self.gone().await?;
+            }
+            PartitionState::Removing | PartitionState::Removed => self.gone().await?,
+        }
+        self.presence = Presence::Absent;
+        Ok(false)
+    }
+
+    pub(super) async fn gone(&self) -> Result<(), Setback> {
+        let gone = remove::confirm_gone(&self.pod, &self.claim.partition);
+        self.deadline
+            .hold(gone)
+            .await?
+            .map_err(|words| Setback::Again(words.into(), Counts::IfOthersAreAnswered))
+    }
+
+    /// Waits until the partition is active. Returns how long that took.
+    pub(super) async fn active(&mut self) -> Result<Duration, Setback> {
+        let began = Instant::now();
+        self.trouble = "the controller has not said how far it is".into();
+        loop {
+            self.trouble = match self.status().await? {
+                PartitionState::Active => return Ok(began.elapsed()),
+                PartitionState::Pending => "the controller is still making it".into(),
+                PartitionState::Resetting => "the controller is still resetting it after an error".into(),
+                PartitionState::Absent => return Err(self.again("it vanished while being made")),
+                PartitionState::Removing | PartitionState::Removed => {
+                    return Err(self.again("somebody is removing it"));
+                }
+                PartitionState::Failed(words) => {
+                    return Err(self.again(&format!("it went into error: {words}")));
+                }
+            };
+            self.deadline.pause(poll_pause(began.elapsed(), self.pod.usual_create.get())).await?;
+        }
+    }
+
+    pub(super) async fn status(&self) -> Result<PartitionState, Setback> {
+        Ok(self.deadline.hold(self.pod.status(self.on_controller())).await??)
+    }
+
+    pub(super) fn on_controller(&self) -> &PartitionId {
+        self.pod.on_controller(self.tracked, &self.claim.partition)
+    }
+
+    fn again(&self, words: &str) -> Setback {
+        Setback::Again(format!("controller {}: {words}", self.pod.controller.name()).into(), Counts::Always)
+    }
+}
