@@ -5,8 +5,8 @@ use std::fmt;
 use ledger::{Action, AdoptedAs, Claim, ClaimView, Ending, Event, Gates, HostAction, Ledger, Phase};
 use vipu_types::PartitionId;
 
-use crate::guard::guard;
 use crate::internal_error::INTERNAL;
+use crate::internal_error::guard;
 
 /// The run or the partition that an event concerns.
 pub(crate) enum About {

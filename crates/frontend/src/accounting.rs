@@ -10,7 +10,7 @@
 //! ```
 
 use ledger::{Claim, Event};
-use vipu_types::ModelName;
+use vipu_types::{ModelName, PartitionEnd};
 
 use crate::frontend::Frontend;
 use crate::outside::HostTask;
@@ -155,4 +155,37 @@ pub(crate) fn settle(frontend: &Frontend, slurm: &mut impl Locked) {
             job.end_waiver(&waiver);
         }
     }
+}
+
+/// Writes the line of sacct for the partition of a job (`AccountingSteps`). It ends when the partition is gone, before
+/// the job's record leaves COMPLETING. slurmctld may have been restarted between.
+pub(crate) fn begin_line(frontend: &Frontend, job: &mut impl JobMut, claim: &Claim) {
+    if frontend.models().has_partition_lines(&claim.model) {
+        job.write_partition_line(&claim.partition, claim.run.start, None);
+    }
+}
+
+/// Notes that the partition could not be made, or failed.
+pub(crate) fn fail_line(frontend: &Frontend, claim: &Claim) {
+    if frontend.models().has_partition_lines(&claim.model) {
+        let mut failed = lock(&frontend.accounting_notes.failed_partitions);
+        // Some lines have no end: those of jobs that left COMPLETING early.
+        failed.retain(|partition| frontend.ledger().holder(partition).is_some());
+        failed.insert(claim.partition.clone());
+    }
+}
+
+/// Ends the line. `launch_raised`: the job was never launched.
+pub(crate) fn end_line(frontend: &Frontend, job: &mut impl JobMut, claim: &Claim, launch_raised: bool) {
+    let has_failed = lock(&frontend.accounting_notes.failed_partitions).remove(&claim.partition);
+    // The record of a job that is past COMPLETING may be that of another run.
+    if !frontend.models().has_partition_lines(&claim.model) || !job.is_completing() {
+        return;
+    }
+    let end = match (has_failed, launch_raised) {
+        (true, _) => PartitionEnd::Failed,
+        (false, true) => PartitionEnd::Unused,
+        (false, false) => PartitionEnd::Removed,
+    };
+    job.write_partition_line(&claim.partition, claim.run.start, Some(end));
 }

@@ -15,7 +15,7 @@ use crate::internal_error;
 use crate::models::Models;
 use crate::outside::{HostTask, Outside};
 use crate::shared_ledger::{LockedLedger, SharedLedger};
-use crate::slurm::Job;
+use crate::slurm::{Job, Verdict};
 use crate::slurm_partition_ipus::Found;
 use crate::status::seen_jobs::SeenJobs;
 use crate::sync::{Mutex, lock};
@@ -189,6 +189,12 @@ impl Frontend {
     /// Shows the reason why a job waits, by [`HostTask::ShowReason`].
     pub(crate) fn show_reason(&self, job: u32, text: String) {
         self.outside.ask_host(HostTask::ShowReason { job, text });
+    }
+
+    /// The answer to a test of a job that cannot start now, for this reason.
+    pub(crate) fn wait(&self, job: impl Job, why: String) -> Verdict {
+        self.show_reason(job.id(), why);
+        Verdict::Wait
     }
 
     /// Shows in squeue that a job waits because of a fault in slurm-vipu.

@@ -6,7 +6,8 @@ use vipu_types::{IpuCount, ModelName};
 
 use crate::frontend::Frontend;
 use crate::limits::Standing;
-use crate::request::{Request, Resolved, Taken, in_words};
+use crate::refusal::in_words;
+use crate::request::{Request, Resolved, Taken};
 use crate::slurm::{Job, JobDescription};
 
 /// The hosts of a model, as far as a request needs them.

@@ -10,9 +10,10 @@ use std::fmt;
 use ledger::{LicenseReservation, LicenseReservations};
 use vipu_types::{ModelName, shown};
 
+use crate::frontend::Frontend;
 use crate::models::Models;
 use crate::request::Resolved;
-use crate::slurm::SiteLicenses;
+use crate::slurm::{SiteLicenses, Slurm};
 
 /// The licence for all models, and the beginning of that for one model.
 const ALL_MODELS: &str = "vipu";
@@ -168,6 +169,14 @@ pub(crate) fn asks_for_ours(models: &Models, tres: &str) -> bool {
     let licenses =
         elements(tres).filter_map(|element| element.strip_prefix("license")?.strip_prefix(['/', ':']));
     licenses.into_iter().any(|element| is_ours(models, element))
+}
+
+/// Notes the reservations of each model's licence, for models whose jobs ask for one.
+pub(crate) fn look(frontend: &Frontend, slurm: &mut impl Slurm) {
+    let models = frontend.models();
+    let is_used = models.0.keys().any(|it| models.accounting(it).counts_license());
+    let all = if is_used { reservations(&models, &slurm.licenses()) } else { BTreeMap::new() };
+    frontend.set_license_reservations(all);
 }
 
 #[cfg(test)]

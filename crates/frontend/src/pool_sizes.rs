@@ -6,7 +6,8 @@ use vipu_types::{IpuCount, Shape};
 
 use crate::frontend::Frontend;
 use crate::limits::Standing;
-use crate::request::{Taken, in_words};
+use crate::refusal::in_words;
+use crate::request::Taken;
 
 /// Fits a request to the pool of its model, if it has one. A size that the pool lacks is rounded up, if the site
 /// says so. Until the controllers answer, nobody knows the sizes of partitions that an administrator made.

@@ -4,8 +4,7 @@
 //! A job whose nodes and IPUs are free is refused once more, and its partition is made. When the partition is
 //! ready, the scheduler is woken. All questions here are asked under slurmctld's locks: no I/O, no waiting.
 
-use crate::slurm::Job;
-use crate::slurm::Test;
+use crate::slurm::{Job, Test, Verdict};
 use ledger::{Candidate, Claim, Event, Jobs as _, Ledger, Rank};
 use vipu_types::JobRun;
 
@@ -16,8 +15,7 @@ use crate::claiming;
 use crate::frontend::Frontend;
 use crate::in_slurm::{InSlurm, wish};
 use crate::request::Resolved;
-use crate::verdict::{Verdict, wait};
-use crate::waiting_job::WaitingJob;
+use crate::request::WaitingJob;
 
 /// Gives up a partition that is prepared for a job, if the job does not want it any more.
 pub(crate) fn forgo_unwanted(asking: &AskingJob<'_, impl Job>) {
@@ -124,7 +122,7 @@ pub(crate) fn on_nodes(frontend: &Frontend, job: impl Job, test: &impl Test) -> 
             for job in others {
                 frontend.tell(Event::Forgo { job, in_vain: false });
             }
-            wait(frontend, job, format!("{why}; on their way out"))
+            frontend.wait(job, format!("{why}; on their way out"))
         }
     }
 }
@@ -140,5 +138,5 @@ fn begin(frontend: &Frontend, job: impl Job, test: &impl Test, wanted: Resolved)
         // That job comes after this one. Otherwise its nodes would have been left out of the test.
         frontend.tell(Event::Forgo { job: other, in_vain: false });
     }
-    wait(frontend, job, PREPARING.into())
+    frontend.wait(job, PREPARING.into())
 }

@@ -14,9 +14,8 @@ use crate::internal_error;
 use crate::node_choice::{self, Choice};
 use crate::preparing;
 use crate::request::Resolved;
-use crate::slurm::{Job, JobMut, Question, Test};
+use crate::slurm::{Job, JobMut, Question, Test, Verdict};
 use crate::sync::lock;
-use crate::verdict::{Verdict, wait};
 
 /// A year, in seconds: the answer to a question about a start that is unknown.
 const BEYOND_ANY_PLAN: i64 = 365 * 24 * 3600;
@@ -47,7 +46,7 @@ pub fn before(
             let asked = AskedTest { question, wanted: &wanted, told };
             answered(frontend, job, asked, choice.as_mut(), test)
         }
-        Err(refusal) if question != Question::Ever => wait(frontend, **job, refusal.to_string()),
+        Err(refusal) if question != Question::Ever => frontend.wait(**job, refusal.to_string()),
         Err(refusal) if refusal.is_for_good() => Verdict::Never,
         Err(_) => Verdict::Go,
     };
@@ -95,7 +94,7 @@ fn answered(
     let why = obstacle(frontend, **job, wanted, question)
         .or_else(|| hosts::misfit(frontend, wanted, test.fewest()));
     match why {
-        Some(why) => wait(frontend, **job, why),
+        Some(why) => frontend.wait(**job, why),
         None if !accounting::is_within_limits(frontend, job, wanted) => Verdict::Wait,
         None if question == Question::Start => {
             start_now(&AskingJob::new(frontend, **job, wanted), choice, test)
@@ -168,12 +167,12 @@ fn start_now(
     }
     let shown = node_choice::reason(choice.as_deref(), why);
     if !is_for_room || !test.may_preempt() {
-        return wait(frontend, *job, shown);
+        return frontend.wait(*job, shown);
     }
     let candidates = candidates(test);
     match allowed_ipus::fewest(choice, |ipus| ipus.victims(asking, &candidates)) {
-        None => wait(frontend, *job, shown),
-        Some(none) if none.is_empty() => wait(frontend, *job, format!("{shown}; on their way out")),
+        None => frontend.wait(*job, shown),
+        Some(none) if none.is_empty() => frontend.wait(*job, format!("{shown}; on their way out")),
         Some(victims) => {
             // Slurm preempts them only if the stock selector finds nodes as well: see `after`.
             frontend.test_notes.victims.leave(job.id(), victims);
@@ -301,7 +300,7 @@ pub fn after<J: JobMut>(
     match wanted {
         Ok(None) => Verdict::Go,
         Ok(Some(wanted)) => will_run(frontend, job, &wanted, choice, test),
-        Err(refusal) => wait(frontend, **job, refusal.to_string()),
+        Err(refusal) => frontend.wait(**job, refusal.to_string()),
     }
 }
 

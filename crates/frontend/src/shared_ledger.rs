@@ -7,7 +7,7 @@ use failpoints::NoIo;
 use ledger::{Event, Ledger};
 
 use crate::about::About;
-use crate::guard::guard;
+use crate::internal_error::guard;
 use crate::outside::Outside;
 use crate::sync::{Mutex, MutexGuard, lock};
 

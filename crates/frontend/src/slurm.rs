@@ -145,6 +145,20 @@ pub enum Question {
     Other,
 }
 
+/// The answer to a test of a job.
+pub enum Verdict {
+    /// The stock selector decides.
+    Go,
+    /// Yes, and the stock selector need not be asked.
+    Answered,
+    /// Not now. squeue shows the reason.
+    Wait,
+    /// Never: no configuration could meet the request.
+    Never,
+    /// The test has to be repeated: other nodes may do.
+    Again,
+}
+
 /// The arguments of a test beside the job: nodes, jobs that may be preempted, and a time.
 #[allow(missing_docs, reason = "each is documented where it is implemented on Slurm's arguments")]
 pub trait Test {

@@ -10,7 +10,8 @@ use crate::licenses::{self, License};
 use crate::limits::Standing;
 use crate::models::Models;
 use crate::outside::Outside;
-use crate::request::{Refusal, Request, Resolved, Taken};
+use crate::refusal::Refusal;
+use crate::request::{Request, Resolved, Taken};
 use crate::slurm::{Job, JobDescription};
 use crate::{hosts, keep_and_requeue, pool_sizes};
 

@@ -7,11 +7,11 @@ use vipu_conf::OnPartitionError;
 use super::end_job::{BEGIN_SOON, Outcome, end, fail_run, starting, tell};
 use super::node_questions::LeftRun;
 use crate::frontend::Frontend;
-use crate::guard::guard;
 use crate::internal_error::INTERNAL;
+use crate::internal_error::guard;
 use crate::slurm::{Job, JobMut, Locked};
 use crate::sync::lock;
-use crate::{accounting, launch_mark, partition_line, show_partition};
+use crate::{accounting, launch_mark, show_partition};
 
 /// Work for after the locks are released.
 #[derive(Default)]
@@ -86,12 +86,12 @@ fn act(frontend: &Frontend, slurm: &mut impl Locked, action: HostAction, afterwa
     match action {
         HostAction::OpenLaunch(claim) => open_launch(frontend, slurm, claim, afterwards),
         HostAction::FailRun(claim, reason) => {
-            partition_line::fail(frontend, &claim);
+            accounting::fail_line(frontend, &claim);
             fail_run(frontend, slurm, claim, &reason, true);
         }
         HostAction::SendBack(claim, reason) => fail_run(frontend, slurm, claim, &reason, false),
         HostAction::Broken(claim, words) => {
-            partition_line::fail(frontend, &claim);
+            accounting::fail_line(frontend, &claim);
             let policy = frontend.models().on_partition_error(&claim.model);
             broken(policy, slurm, &claim, &words);
         }
@@ -105,7 +105,7 @@ fn act(frontend: &Frontend, slurm: &mut impl Locked, action: HostAction, afterwa
         HostAction::DropLaunch(claim) => slurm.open_launch_gate(claim.run.job),
         HostAction::OpenCompletion { claim, launch_raised } => {
             if let Some(mut job) = slurm.job(claim.run.job) {
-                partition_line::end(frontend, &mut job, &claim, launch_raised);
+                accounting::end_line(frontend, &mut job, &claim, launch_raised);
                 show_partition::forget(&mut job, &claim);
             }
             if launch_raised {
@@ -143,7 +143,7 @@ fn open_launch(frontend: &Frontend, slurm: &mut impl Locked, claim: Claim, after
         accounting::clear(frontend, &mut job);
         launch_mark::forget(&mut job);
         show_partition::show_made(&mut job, &claim);
-        partition_line::begin(frontend, &mut job, &claim);
+        accounting::begin_line(frontend, &mut job, &claim);
         job.configure_again();
         starts = true;
     }

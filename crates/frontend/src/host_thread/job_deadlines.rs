@@ -11,7 +11,7 @@ use tracing::info;
 use super::end_job::{Outcome, end, starting, tell};
 use super::watch_list::{WatchList, after};
 use crate::frontend::Frontend;
-use crate::guard::guard;
+use crate::internal_error::guard;
 use crate::slurm::{Locked, Slurm};
 
 /// The shortest time between two looks.

@@ -8,7 +8,7 @@ use vipu_status::{Job, Rank};
 use vipu_types::{GresRequest, IpuCount, ModelName};
 
 use crate::frontend::Frontend;
-use crate::guard::guard;
+use crate::internal_error::guard;
 use crate::slurm::{Job as _, Slurm};
 use crate::status::seen_jobs::{LatestEnd, SeenJob, has_no_limit};
 

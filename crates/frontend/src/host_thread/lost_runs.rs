@@ -12,7 +12,7 @@ use super::actions::Afterwards;
 use super::end_job::{BEGIN_SOON, Outcome, end, starting};
 use super::node_questions::LeftRun;
 use crate::frontend::Frontend;
-use crate::guard::guard;
+use crate::internal_error::guard;
 use crate::outside::LostRuns;
 use crate::slurm::{Job, JobMut, Locked, release_command};
 use crate::sync::lock;

@@ -10,7 +10,6 @@ mod ended_jobs;
 mod job_deadlines;
 mod jobs_to_see;
 mod kept_partitions;
-mod license_reservations;
 pub(crate) mod lost_runs;
 mod node_questions;
 mod prepared_recheck;
@@ -36,7 +35,8 @@ use self::reason_recheck::ReasonRecheck;
 use self::terminals::Terminals;
 use self::watch_list::{WatchList, after};
 use crate::frontend::Frontend;
-use crate::guard::guard;
+use crate::internal_error::guard;
+use crate::licenses;
 use crate::outside::{HostTask, LostRuns};
 use crate::scheduling::not_told;
 use crate::slurm::{Job, JobMut, Locked, Slurm};
@@ -137,7 +137,7 @@ impl HostThread {
         self.launch_resumed(frontend, slurm);
         self.jobs_to_see.look(frontend, slurm);
         if std::mem::take(&mut self.looks_at_reservations) {
-            license_reservations::look(frontend, slurm);
+            licenses::look(frontend, slurm);
         }
         let now = frontend.now();
         if !self.wakes.take(now).is_empty() {

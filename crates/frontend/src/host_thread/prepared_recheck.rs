@@ -8,8 +8,8 @@ use tracing::info;
 use super::watch_list::{WatchList, since};
 use crate::frontend::Frontend;
 use crate::preparing;
+use crate::request::WaitingJob;
 use crate::slurm::Slurm;
-use crate::waiting_job::WaitingJob;
 
 /// The time between two looks at a prepared partition.
 pub(super) const POLL: Duration = Duration::from_millis(250);

@@ -12,8 +12,8 @@ use tracing::debug;
 
 use super::watch_list::after;
 use crate::frontend::Frontend;
-use crate::guard::guard;
 use crate::internal_error::OURS;
+use crate::internal_error::guard;
 use crate::scheduling;
 use crate::slurm::{Job, JobMut, Locked, Slurm};
 
