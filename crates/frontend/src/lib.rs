@@ -46,27 +46,16 @@
 //!     }
 //! }
 //!
-//! # use ledger::{IdleRules, Placement};
-//! # let facts = || -> Result<ModelFacts, Box<dyn std::error::Error>> {
-//! #     Ok(ModelFacts {
-//! #         model: vipu_types::ModelName::new("pod16")?,
-//! #         controllers: vec!["vipu.example.org:8090".parse()?],
-//! #         domain_size: vipu_types::IpuCount::new(64)?,
-//! #         prefix: "slurm".into(),
-//! #         placement: Placement::Controller,
-//! #         reconcile_interval: std::time::Duration::from_secs(30),
-//! #         largest: 16,
-//! #         is_pool: false,
-//! #         idle: IdleRules::default(),
-//! #         trouble: None,
-//! #     })
-//! # };
-//! # let pod16 = facts().unwrap();
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let (model, controller) = (vipu_types::ModelName::new("pod16")?, "vipu.example.org:8090".parse()?);
+//! let pod16 = ModelFacts::new(model, vec![controller], vipu_types::IpuCount::new(16)?);
 //! let (queue, actions) = channel();
 //! let frontend = Frontend::new(Box::new(Queue(queue)));
 //! frontend.tell(Event::Models(vec![pod16]));
 //! assert_eq!(frontend.ledger().view().models.len(), 1);
 //! assert!(matches!(actions.try_recv(), Ok(Action::Driver(_))), "the driver asks the controller");
+//! # Ok(())
+//! # }
 //! ```
 //!
 //! The test `simulation` of this crate implements all traits: a slurmctld, a controller and a disk that fail.

@@ -7,13 +7,11 @@
 //! ```
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::error::Error;
 use std::time::Duration;
 
 use ledger::{
-    Action, Claim, DriverAction, Ending, Event, HostAction, IdleRules, KnownJobs, Ledger, Millis, ModelFacts,
-    Placement, Rank, Seconds, WholeTimes, Wish,
+    Action, Claim, DriverAction, Ending, Event, HostAction, KnownJobs, Ledger, Millis, ModelFacts, Rank, Wish,
 };
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PodId, Shape};
 
@@ -30,25 +28,9 @@ fn play() -> Result<String, Box<dyn Error>> {
     let model = ModelName::new("pod16")?;
     let controller = ControllerName::new("vipu.example.org", 8090)?;
     let pod = PodId { model: model.clone(), controller: controller.clone() };
-    let facts = ModelFacts {
-        model: model.clone(),
-        controllers: vec![controller],
-        domain_size: IpuCount::new(16)?,
-        prefix: "job".into(),
-        placement: Placement::Controller,
-        reconcile_interval: Duration::from_secs(30),
-        largest: 16,
-        is_pool: false,
-        idle: IdleRules::default(),
-        trouble: None,
-    };
-    let jobs = KnownJobs {
-        now: Seconds(0),
-        ends: HashMap::new(),
-        expected: HashMap::new(),
-        patience: LIMIT,
-        whole_times: WholeTimes::default(),
-    };
+    let facts = ModelFacts::new(model.clone(), vec![controller], IpuCount::new(16)?);
+    let facts = ModelFacts { prefix: "job".into(), ..facts };
+    let jobs = KnownJobs { patience: LIMIT, ..KnownJobs::default() };
     let mut site = Site { ledger: Ledger::new(), jobs, lines: String::new() };
 
     site.tell("configured", Event::Models(vec![facts]));

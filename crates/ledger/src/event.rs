@@ -1,12 +1,12 @@
-//! The events that the ledger takes, the facts in them, and the configuration of a model.
+//! The events that the ledger takes, and the facts in them.
 
 use std::time::Duration;
 
 use std::collections::BTreeMap;
 
-use vipu_types::{ControllerName, IpuCount, ModelName, PartitionId, Place, Placement, PodId};
+use vipu_types::{ModelName, PartitionId, Place, PodId};
 
-use crate::{Claim, Drain, DrainScope, IdleRules, Millis, PoolBlock, Seconds};
+use crate::{Claim, Drain, DrainScope, Millis, ModelFacts, PoolBlock, Seconds};
 
 /// The state of a job whose claim is taken over from an earlier slurmctld.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,40 +240,6 @@ pub enum Event {
     Overdue(PartitionId),
     /// The partition is confirmed gone and its files are deleted.
     Gone(PartitionId),
-}
-
-/// The configuration of a model.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ModelFacts {
-    /// Its name.
-    pub model: ModelName,
-    /// Its controllers, in the order in which they are tried.
-    pub controllers: Vec<ControllerName>,
-    /// IPUs in one IPU-Link domain (LinkDomainSize).
-    pub domain_size: IpuCount,
-    /// The prefix of its partition ids (PartitionPrefix).
-    pub prefix: String,
-    /// The party that chooses the IPUs of a partition (Placement).
-    pub placement: Placement,
-    /// The time between two listings that were not asked for (ReconcileInterval).
-    pub reconcile_interval: Duration,
-    /// The largest partition a job may have (MaxIpusPerJob and the nodes' GRES count).
-    pub largest: u32,
-    /// Whether its jobs get partitions of a pool (Mode=pool).
-    pub is_pool: bool,
-    /// The rules for partitions that stay after their jobs.
-    pub idle: IdleRules,
-    /// The reason why none of its jobs can start for now, for example a broken `vipu.conf`.
-    pub trouble: Option<String>,
-}
-
-impl ModelFacts {
-    /// The Pod of each of its controllers, in their order.
-    pub fn pods(&self) -> impl Iterator<Item = PodId> {
-        let pod =
-            |controller: &ControllerName| PodId { model: self.model.clone(), controller: controller.clone() };
-        self.controllers.iter().map(pod)
-    }
 }
 
 impl Event {

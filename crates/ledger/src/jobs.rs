@@ -35,7 +35,7 @@ pub trait Jobs {
 }
 
 /// [`Jobs`] without a Slurm to ask, as in a simulation. Jobs that are not known to run count as waiting.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct KnownJobs {
     /// The present time.
     pub now: Seconds,

@@ -6,25 +6,12 @@
 //! because it too starts and ends runs.
 //!
 //! ```
-//! use std::time::Duration;
-//!
-//! use ledger::{Action, DriverAction, Event, IdleRules, Ledger, Millis, ModelFacts, Placement};
+//! use ledger::{Action, DriverAction, Event, Ledger, Millis, ModelFacts};
 //! use vipu_types::{ControllerName, IpuCount, ModelName, PodId};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let (model, controller) = (ModelName::new("pod16")?, ControllerName::new("vipu.example.org", 8090)?);
-//! let facts = ModelFacts {
-//!     model: model.clone(),
-//!     controllers: vec![controller.clone()],
-//!     domain_size: IpuCount::new(64)?,
-//!     prefix: "job".into(),
-//!     placement: Placement::Controller,
-//!     reconcile_interval: Duration::from_secs(30),
-//!     largest: 16,
-//!     is_pool: false,
-//!     idle: IdleRules::default(),
-//!     trouble: None,
-//! };
+//! let facts = ModelFacts::new(model.clone(), vec![controller.clone()], IpuCount::new(16)?);
 //! let pod = PodId { model: model.clone(), controller: controller.clone() };
 //! let mut ledger = Ledger::new();
 //! let actions = ledger.apply(Millis(1), Event::Models(vec![facts]));
@@ -144,7 +131,6 @@ mod free_times;
 mod free_times_cache;
 mod hopeless_creates;
 mod idle;
-mod idle_rules;
 mod invariant;
 mod ipu_holders;
 mod jobs;
@@ -183,12 +169,12 @@ pub use drains::{Drain, DrainScope, DrainedPart};
 pub use event::*;
 pub use forecast::{Forecast, PlannedStart, PodInTime};
 pub use free_times::OtherNeeds;
-pub use idle_rules::{IdleRules, KeepIdleFor, ReuseReset};
 pub use invariant::Violation;
 pub use jobs::{Jobs, KnownJobs};
 pub use layout::{Layout, PoolBlock};
 pub use ledger::Ledger;
 pub use license_reservations::{LicenseReservation, LicenseReservations, Licenses};
+pub use model::{IdleRules, KeepIdleFor, ModelFacts, ReuseReset};
 pub use phase::{Awaits, Gates, Making, Phase, Step};
 pub use pod::Contact;
 pub use pool::PoolChoice;

@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct Millis(pub u64);
 
 /// A point in time, in seconds since the Unix epoch, as Slurm counts it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Seconds(pub i64);
 
 impl Seconds {

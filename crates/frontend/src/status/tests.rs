@@ -49,18 +49,8 @@ fn ask(frontend: &Frontend, now: Seconds) {
 fn site() -> Frontend {
     let frontend = Frontend::new(Box::new(Nothing));
     let pod = PodId { model: ModelName::new("pod64").unwrap(), controller: "a:8090".parse().unwrap() };
-    frontend.tell_models(vec![ModelFacts {
-        model: pod.model.clone(),
-        controllers: vec![pod.controller.clone()],
-        domain_size: IpuCount::new(64).unwrap(),
-        prefix: "slurm".into(),
-        placement: Placement::Explicit,
-        reconcile_interval: Duration::from_secs(30),
-        largest: 64,
-        is_pool: false,
-        idle: ledger::IdleRules::default(),
-        trouble: None,
-    }]);
+    let facts = ModelFacts::new(pod.model.clone(), vec![pod.controller.clone()], IpuCount::new(64).unwrap());
+    frontend.tell_models(vec![ModelFacts { placement: Placement::Explicit, ..facts }]);
     let partitions = Vec::new();
     frontend.tell(Event::Inventory { pod, asked: Millis(1000), ipus: 16, faulty: 0, partitions });
     frontend

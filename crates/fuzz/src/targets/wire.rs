@@ -1,9 +1,7 @@
 //! Targets for a controller's replies: any bytes, and any values in a well-formed reply.
 
-use std::time::Duration;
-
 use driver::Listing;
-use ledger::{Event, Ledger, Millis, ModelFacts, Placement, Violation};
+use ledger::{Event, Ledger, Millis, ModelFacts, Violation};
 use prost::Message;
 use vipu_client::wire::{
     self, ListIpuAttributesReply, ListPartitionsReply, PartitionConfig, PartitionStatus,
@@ -30,18 +28,8 @@ pub(super) fn replies(bytes: &[u8]) {
 fn listed(Listing { ipus, faulty, partitions, .. }: Listing) {
     let model = ModelName::new("pod64").unwrap();
     let pod = PodId { model: model.clone(), controller: ControllerName::new("c", 1).unwrap() };
-    let facts = ModelFacts {
-        model: model.clone(),
-        controllers: vec![pod.controller.clone()],
-        domain_size: IpuCount::new(64).unwrap(),
-        placement: Placement::Controller,
-        reconcile_interval: Duration::ZERO,
-        largest: 256,
-        is_pool: false,
-        idle: ledger::IdleRules::default(),
-        trouble: None,
-        prefix: "slurm".into(),
-    };
+    let facts = ModelFacts::new(model.clone(), vec![pod.controller.clone()], IpuCount::new(64).unwrap());
+    let facts = ModelFacts { largest: 256, ..facts };
     let mut ledger = Ledger::new();
     ledger.apply(Millis(0), Event::Models(vec![facts]));
     // The second listing brings no news; the third has more IPUs.

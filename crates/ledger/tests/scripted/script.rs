@@ -4,13 +4,12 @@
 //! partition of the run. An action names the job, too, if the partition was another job's first: `launch 7 for 8`.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::time::Duration;
 
 use ledger::{
     Action, AdoptedAs, Claim, Drain, DrainScope, DrainedPart, DriverAction, Ending, Event, HostAction,
     IdleRules, KeepIdleFor, KnownJobs, Ledger, Millis, ModelFacts, Place, Placement, Rank, ReuseReset,
-    Seconds, SeenPartition, WholeTimes, Wish, span,
+    Seconds, SeenPartition, Wish, span,
 };
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
 
@@ -64,19 +63,7 @@ impl Scripted {
 /// Returns a model with one controller and a job limit of 64.
 pub fn pod(model: &str) -> ModelFacts {
     let PodId { model, controller } = id(model, "vipu");
-    let domain_size = IpuCount::new(64).unwrap();
-    ModelFacts {
-        model,
-        controllers: vec![controller],
-        domain_size,
-        prefix: "slurm".into(),
-        placement: Placement::Controller,
-        reconcile_interval: Duration::from_secs(30),
-        largest: 64,
-        is_pool: false,
-        idle: ledger::IdleRules::default(),
-        trouble: None,
-    }
+    ModelFacts::new(model, vec![controller], IpuCount::new(64).unwrap())
 }
 
 /// Returns a Pod64 whose controller answered, and whose partitions stay idle for 1,000 s. `most` is KeepIdleMax.
@@ -171,13 +158,7 @@ pub fn empty_pod() -> Scripted {
 /// Returns Slurm's jobs. Jobs with an end run, the others wait.
 pub fn jobs(now: i64, ends: &[(u32, i64)]) -> KnownJobs {
     let ends = ends.iter().map(|&(job, end)| (job, Seconds(end))).collect();
-    KnownJobs {
-        now: Seconds(now),
-        ends,
-        expected: HashMap::new(),
-        patience: Duration::from_secs(60),
-        whole_times: WholeTimes::default(),
-    }
+    KnownJobs { now: Seconds(now), ends, patience: Duration::from_secs(60), ..KnownJobs::default() }
 }
 
 /// Returns the wish of a job on pod64. Jobs with a lower id go first.
