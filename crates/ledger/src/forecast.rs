@@ -8,9 +8,8 @@ use vipu_types::{ControllerName, IpuCount, Place, Placement};
 
 use crate::free_blocks::FreeBlocks;
 use crate::free_times::{FreeTimes, NEVER, OtherNeeds, Slot, Timeline};
-use crate::portions::InLine;
 use crate::waiting_line::{MOST_PLANS, Plan};
-use crate::{Layout, Seconds, Wish};
+use crate::{InLine, Layout, Seconds, Wish};
 
 /// The IPUs of one Pod in time.
 #[derive(Clone, Debug)]

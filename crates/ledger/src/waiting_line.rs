@@ -70,6 +70,26 @@ pub(crate) struct Plan {
     pub(crate) behind: Option<u32>,
 }
 
+/// A job in line, without the notes of its schedulers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InLine {
+    /// Its request.
+    pub wish: Wish,
+    /// The earliest start as far as nodes and other needs are concerned, without the IPUs.
+    pub not_before: Seconds,
+    /// The job that has to start before this one.
+    pub behind: Option<u32>,
+    /// The time of the last look at the job. A plan that was not looked at for [`Jobs::patience`] counts no more.
+    pub seen: Seconds,
+}
+
+impl InLine {
+    pub(crate) fn of(plan: &Plan) -> Self {
+        let Plan { wish, not_before, behind, seen, .. } = plan.clone();
+        Self { wish, not_before, behind, seen }
+    }
+}
+
 impl Plan {
     /// Adopts the start that the scheduler expects, if it is later than the told one. The scheduler has a
     /// reason.

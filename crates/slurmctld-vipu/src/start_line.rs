@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Weak;
 use std::time::Duration;
 
-use ledger::{ModelView, PodView, Wait};
+use ledger::{ModelFacts, ModelView, PodView, Wait};
 use slurm_conf::{Files, SlurmConf};
 use slurm_host::plugstack::{self, SPANK_IPUOF};
 use slurm_host::running_release::loaded;
@@ -74,11 +74,7 @@ impl Surroundings {
 pub(crate) async fn write(plugin: Weak<Plugin>, around: Surroundings, journal: Option<Opened>) {
     let until = Instant::now() + PATIENCE;
     let models = loop {
-        let Some(models) =
-            plugin.upgrade().map(|plugin| plugin.frontend.ledger().models().collect::<Vec<_>>())
-        else {
-            return;
-        };
+        let Some(models) = plugin.upgrade().map(|plugin| plugin.frontend.ledger().models()) else { return };
         if Instant::now() >= until || !models.iter().any(is_asked_still) {
             break models;
         }
@@ -86,11 +82,11 @@ pub(crate) async fn write(plugin: Weak<Plugin>, around: Surroundings, journal: O
     };
     let Some(plugin) = plugin.upgrade() else { return };
     let with_directory = |model: ModelView| {
-        let directory = plugin.frontend.models().ipuof_dir(&model.model);
+        let directory = plugin.frontend.models().ipuof_dir(&model.facts.model);
         (model, directory)
     };
     let described: Vec<_> = models.into_iter().map(with_directory).collect();
-    let names: Vec<_> = described.iter().map(|(model, _)| &model.model).collect();
+    let names: Vec<_> = described.iter().map(|(model, _)| &model.facts.model).collect();
     let models = plugin.frontend.models();
     let warnings = uncounted::warnings(&models, &names, around.counted.as_deref(), &around.licenses);
     drop(plugin);
@@ -122,7 +118,7 @@ fn line(stock: &str, models: &[(ModelView, Option<PathBuf>)], journal: Option<&O
 }
 
 fn of_model(model: &ModelView, directory: Option<&Path>) -> String {
-    let ModelView { model: name, pods, trouble } = model;
+    let ModelView { facts: ModelFacts { model: name, .. }, pods, trouble, .. } = model;
     let mut parts: Vec<_> = pods.iter().map(|pod| of_pod(name, pod)).collect();
     if pods.is_empty() && trouble.is_none() {
         parts.push("no controller".into());
@@ -140,7 +136,7 @@ fn of_model(model: &ModelView, directory: Option<&Path>) -> String {
 }
 
 fn of_pod(model: &ModelName, pod: &PodView) -> String {
-    let controller = &pod.controller;
+    let controller = &pod.id.controller;
     match &pod.trouble {
         None if pod.faulty > 0 => {
             format!("controller {controller} answers ({} IPUs, {} of them faulty)", pod.ipus, pod.faulty)
@@ -219,16 +215,25 @@ fn warn_if_prolog_hears_srun(slurm_conf: &Path, release: u32) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use ledger::{Contact, Millis};
+    use vipu_types::{IpuCount, PodId};
+
     use super::*;
 
     fn pod(controller: &str, ipus: u32, trouble: Option<Wait>) -> PodView {
+        let (model, controller) = (ModelName::new("pod64").unwrap(), controller.parse().unwrap());
         PodView {
-            controller: controller.parse().unwrap(),
+            id: PodId { model, controller },
+            contact: Contact::NotYet,
+            contact_since: Millis(0),
             ipus,
             faulty: 0,
-            claimed: 0,
-            foreign: 0,
-            unclaimed: vec![],
+            layout: IpuCount::ONE.into(),
+            pool: vec![],
+            missing: BTreeMap::new(),
+            drained: 0,
             free: ipus,
             largest_free: ipus,
             trouble,
@@ -236,7 +241,8 @@ mod tests {
     }
 
     fn model(name: &str, pods: Vec<PodView>, trouble: Option<Wait>) -> ModelView {
-        ModelView { model: ModelName::new(name).unwrap(), pods, trouble }
+        let facts = ModelFacts::new(ModelName::new(name).unwrap(), vec![], IpuCount::ONE);
+        ModelView { facts, pods, trouble, largest_now: 0 }
     }
 
     #[test]

@@ -70,7 +70,7 @@ impl StatusComposer {
         stays.iter().for_each(|stay| self.history.add(stay));
         let seen = frontend.seen_jobs.all();
         let mut partitions = partitions(frontend, &mut self.held, clocks, &seen);
-        let states = self.held.copy(frontend, |ledger| ledger.model_states());
+        let states = self.held.copy(frontend, |ledger| ledger.models());
         // One allocation, which is large, goes back to the system afterwards.
         let (mut line, mut jobs) = (Vec::with_capacity(seen.len()), HashSet::new());
         for state in &states {
@@ -259,10 +259,10 @@ fn partitions(
     loop {
         let portion = ledger_held.copy(frontend, |ledger| ledger.claims_after(last, CLAIMS_AT_ONCE));
         let Some(end) = portion.last() else { return all };
-        last = Some(end.view.serial);
-        all.extend(portion.into_iter().map(|placed| {
-            let job = placed.view.claim.run.job;
-            (partition(placed, clocks, seen.get(&job).map(Arc::as_ref)), job)
+        last = Some(end.serial);
+        all.extend(portion.into_iter().map(|view| {
+            let job = view.claim.run.job;
+            (partition(view, clocks, seen.get(&job).map(Arc::as_ref)), job)
         }));
     }
 }

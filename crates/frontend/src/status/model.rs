@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ledger::{Contact, Held, Holder, LicenseReservations, ModelState, PodState, PoolMember, PoolMemberState};
+use ledger::{Contact, Held, Holder, LicenseReservations, ModelView, PodView, PoolMember, PoolMemberState};
 use vipu_conf::Mode;
 use vipu_status::{
     ConfFile, Ipus, License, LicenseReservation, Limits, Model, OtherIpus, OtherUse, Partition, Pod,
@@ -21,7 +21,7 @@ pub(super) fn model(
     ledger_held: &mut LedgerHeld,
     clocks: Clocks,
     history: &History,
-    state: ModelState,
+    state: ModelView,
     conf: ConfFile,
     partitions: &mut [(Partition, u32)],
 ) -> Model {
@@ -49,7 +49,7 @@ pub(super) fn model(
 }
 
 /// IPUs in one IPU-Link domain. The domains of a pool are as large as its largest partition.
-fn domain_size(model: &ModelState) -> u32 {
+fn domain_size(model: &ModelView) -> u32 {
     let of_pods = model.pods.iter().map(|pod| pod.layout.domain(pod.ipus));
     if model.facts.is_pool { of_pods.max().unwrap_or(1) } else { model.facts.domain_size.get() }
 }
@@ -96,7 +96,7 @@ fn pod(
     ledger_held: &mut LedgerHeld,
     clocks: Clocks,
     history: &History,
-    state: PodState,
+    state: PodView,
     partitions: &mut [(Partition, u32)],
 ) -> Pod {
     let held = ledger_held.copy(frontend, |ledger| ledger.held(&state.id));
@@ -174,7 +174,7 @@ fn place_and_sort(held: Vec<Held>, partitions: &mut [&mut Partition]) -> Vec<Oth
     others
 }
 
-fn count(state: &PodState, partitions: &[&mut Partition], others: &[OtherIpus]) -> Ipus {
+fn count(state: &PodView, partitions: &[&mut Partition], others: &[OtherIpus]) -> Ipus {
     let total = state.ipus;
     let mut ipus = Ipus { total, ..Ipus::default() };
     for partition in partitions {

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use ledger::{Phase, PlacedClaim, Step};
+use ledger::{ClaimView, Phase, Step};
 use vipu_status::{Partition, Place, State};
 
 use super::clocks::Clocks;
 use super::seen_jobs::{self, SeenJob};
 
-pub(super) fn partition(placed: PlacedClaim, clocks: Clocks, seen: Option<&SeenJob>) -> Partition {
-    let PlacedClaim { view, places } = placed;
+pub(super) fn partition(view: ClaimView, clocks: Clocks, seen: Option<&SeenJob>) -> Partition {
     let (state, reason) = state(&view.phase);
     // The job that had an idle partition last has no part in it any more.
     let seen = seen.filter(|_| !matches!(state, State::Resetting | State::Idle));
@@ -19,7 +18,7 @@ pub(super) fn partition(placed: PlacedClaim, clocks: Clocks, seen: Option<&SeenJ
         Phase::Keeping { until, .. } | Phase::Kept { until } => Some(until.0),
         _ => None,
     };
-    let claim = view.claim;
+    let (claim, places) = (view.claim, view.places);
     let mut job = Arc::unwrap_or_clone(seen_jobs::job(claim.run.job, seen));
     job.user = claim.user;
     job.slurm_partition = claim.slurm_partition.map(Arc::from).or(job.slurm_partition);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ledger::{Contact, DrainScope, DrainedPart, ModelState, Place, PodState};
+use ledger::{Contact, DrainScope, DrainedPart, ModelView, Place, PodView};
 use vipu_types::{ControllerName, ModelName, Placement, shown};
 
 /// A model, a partition of a pool, a controller, or one IPU of a controller.
@@ -32,8 +32,8 @@ impl Ipus {
     }
 
     /// These IPUs in each of the models that has them.
-    pub(super) fn among(&self, models: &[ModelState]) -> Result<Vec<DrainScope>, String> {
-        let scope = |model: &ModelState, controller: Option<&ControllerName>, part| DrainScope {
+    pub(super) fn among(&self, models: &[ModelView]) -> Result<Vec<DrainScope>, String> {
+        let scope = |model: &ModelView, controller: Option<&ControllerName>, part| DrainScope {
             model: model.facts.model.clone(),
             controller: controller.cloned(),
             part,
@@ -62,8 +62,8 @@ impl Ipus {
 }
 
 /// The partition of this name in a pool of the model.
-fn in_pool(model: &ModelState, name: &str) -> Option<DrainScope> {
-    model.pods.iter().find_map(|PodState { id, pool, .. }| {
+fn in_pool(model: &ModelView, name: &str) -> Option<DrainScope> {
+    model.pods.iter().find_map(|PodView { id, pool, .. }| {
         let member = pool.iter().find(|member| member.partition.as_str() == name)?;
         let part = DrainedPart::Partition(member.partition.clone());
         Some(DrainScope { model: id.model.clone(), controller: Some(id.controller.clone()), part })
@@ -101,7 +101,7 @@ fn place(text: &str) -> Result<Place, String> {
 }
 
 /// Whether slurm-vipu can keep this IPU free, and whether it exists.
-fn may_drain_place(model: &ModelState, controller: &ControllerName, place: Place) -> Result<(), String> {
+fn may_drain_place(model: &ModelView, controller: &ControllerName, place: Place) -> Result<(), String> {
     if model.facts.is_pool {
         return Err(format!(
             "the places of a pool change with its partitions (Pool of {}): drain the partition by its name",
@@ -128,8 +128,8 @@ fn may_drain_place(model: &ModelState, controller: &ControllerName, place: Place
 const MOST_PARTITIONS: usize = 20;
 
 /// The models with their controllers and the first partitions of their pools.
-fn known(models: &[ModelState]) -> String {
-    let of_model = |model: &ModelState| {
+fn known(models: &[ModelView]) -> String {
+    let of_model = |model: &ModelView| {
         let controllers: Vec<_> = model.facts.controllers.iter().map(ToString::to_string).collect();
         let pool = model.pods.iter().flat_map(|pod| &pod.pool).map(|member| member.partition.to_string());
         let all = model.pods.iter().map(|pod| pod.pool.len()).sum::<usize>();

@@ -55,7 +55,7 @@ impl Frontend {
         if reason.is_empty() {
             return Err("a drain needs a reason, because users see it".into());
         }
-        let scopes = Ipus::parse(ipus)?.among(&self.ledger().model_states())?;
+        let scopes = Ipus::parse(ipus)?.among(&self.ledger().models())?;
         for scope in &scopes {
             let (scope, by, until) = (scope.clone(), by.to_owned(), until.map(Seconds));
             self.must_tell(Event::Drain(Drain { scope, reason: reason.clone(), by, since, until }))?;
@@ -80,7 +80,7 @@ impl Frontend {
     }
 
     fn reconcile(&self) -> Outcome {
-        let models = self.ledger().model_states();
+        let models = self.ledger().models();
         let pods = models.iter().map(|model| &model.facts).flat_map(ModelFacts::pods);
         let surveys: Vec<_> = pods.map(|pod| Action::Driver(DriverAction::Survey(pod))).collect();
         let controllers = surveys.len();

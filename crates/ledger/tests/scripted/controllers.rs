@@ -1,6 +1,6 @@
 //! A model with several controllers.
 
-use crate::script::{Scripted, claim, earliest, id, jobs, pod, seen, wish};
+use crate::script::{Scripted, claim, earliest, foreign, id, jobs, pod, seen, wish};
 use ledger::{Claim, Event, ModelFacts, Seconds, Wait, Wish};
 use vipu_types::IpuCount;
 
@@ -108,7 +108,7 @@ fn each_partition_counts_on_its_own_controller() {
     let strange = Event::Inventory { pod, asked, ipus: 64, faulty: 0, partitions };
     assert_eq!(scripted.tell(strange), "");
     assert_eq!(free(&scripted), [60, 48]);
-    assert_eq!(scripted.ledger.view().models[0].pods[0].foreign, 1);
+    assert_eq!(foreign(&scripted, "a"), 1);
     scripted.play("up 1 -> launch 1, survey pod64 at b");
     scripted.play("fini 1 held -> await-nodes 1");
     scripted.play("nodes-done 1 -> remove 1");

@@ -1,6 +1,6 @@
 //! Listings and configuration, and the room that the ledger computes from them.
 
-use crate::script::{Scripted, asks, claim, earliest, empty_pod, id, listing, pod, seen};
+use crate::script::{Scripted, asks, claim, earliest, empty_pod, foreign, id, listing, pod, seen};
 use ledger::{Event, ModelFacts, Violation};
 use vipu_types::IpuCount;
 
@@ -48,9 +48,8 @@ fn a_listing_tells_where_claims_are() {
     assert_eq!(asks(&scripted, "pod64", 32), "vipu: 32 IPUs of pod64 needed, 48 free, largest block 16");
     // A claim that is listed without places is placed by the forecast again.
     assert_eq!(scripted.lists(vec![seen("slurm_1", [])]), "kick");
-    let view = scripted.ledger.view();
-    let pod = &view.models[0].pods[0];
-    assert_eq!((pod.free, pod.largest_free, pod.claimed, pod.foreign), (48, 32, 16, 0));
+    let pod = &scripted.ledger.models()[0].pods[0];
+    assert_eq!((pod.free, pod.largest_free, foreign(&scripted, "vipu")), (48, 32, 0));
 }
 
 #[test]
@@ -74,9 +73,8 @@ fn the_partition_of_an_earlier_run_counts_beside_that_of_the_next() {
 fn partitions_of_others_count() {
     let mut scripted = empty_pod();
     scripted.lists(vec![seen("theirs", [0, 1, 2]), seen("hidden", [])]);
-    let view = scripted.ledger.view();
-    let pod = &view.models[0].pods[0];
-    assert_eq!((pod.free, pod.largest_free, pod.claimed, pod.foreign), (60, 32, 0, 2));
+    let pod = &scripted.ledger.models()[0].pods[0];
+    assert_eq!((pod.free, pod.largest_free, foreign(&scripted, "vipu")), (60, 32, 2));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::time::Duration;
 
 use ledger::{
-    Action, AdoptedAs, Claim, Drain, DrainScope, DrainedPart, DriverAction, Ending, Event, HostAction,
+    Action, AdoptedAs, Claim, Drain, DrainScope, DrainedPart, DriverAction, Ending, Event, Holder, HostAction,
     IdleRules, KeepIdleFor, KnownJobs, Ledger, Millis, ModelFacts, Place, Placement, Rank, ReuseReset,
     Seconds, SeenPartition, Wish, span,
 };
@@ -146,6 +146,12 @@ pub fn row_of(jobs: &[(u32, u32)]) -> Scripted {
 pub fn asks(scripted: &Scripted, name: &str, size: u64) -> String {
     let answer = scripted.ledger.fits_now(&model(name), IpuCount::new(size).unwrap());
     answer.map_or_else(|wait| wait.to_string(), |_| "fits".into())
+}
+
+/// Returns the number of partitions of others on pod64's controller on this host.
+pub fn foreign(scripted: &Scripted, host: &str) -> usize {
+    let held = scripted.ledger.held(&id("pod64", host));
+    held.iter().filter(|held| matches!(held.by, Holder::Foreign { .. })).count()
 }
 
 /// Returns a Pod64 without partitions whose controller answered.
