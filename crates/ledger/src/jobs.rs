@@ -1,11 +1,11 @@
-//! The ledger's questions about Slurm's jobs.
+//! The ledger's questions about Slurm's jobs, and about reservations of the licence that counts a model's IPUs.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use vipu_types::ModelName;
 
-use crate::{LicenseReservations, Seconds, WholeTimes};
+use crate::{Seconds, WholeTimes};
 
 /// The facts about jobs at one moment. The ledger asks only about jobs of its claims and plans.
 pub trait Jobs {
@@ -32,6 +32,26 @@ pub trait Jobs {
     fn user_of(&self, _job: u32) -> u32 {
         0
     }
+}
+
+/// A time in which a reservation keeps IPUs free for its own jobs: a number of IPUs, not a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LicenseReservation {
+    /// The start.
+    pub from: Seconds,
+    /// The end.
+    pub until: Seconds,
+    /// The number of IPUs.
+    pub ipus: u32,
+}
+
+/// The reservations of one model's licence.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LicenseReservations {
+    /// The number of the licence that the cluster has.
+    pub total: u32,
+    /// The reservations. None if the model has no licence, too.
+    pub reserved: Vec<LicenseReservation>,
 }
 
 /// [`Jobs`] without a Slurm to ask, as in a simulation. Jobs that are not known to run count as waiting.

@@ -10,7 +10,7 @@ mod block_times;
 mod preempt;
 mod timeline;
 
-pub use allowed_starts::OtherNeeds;
+pub use allowed_starts::{Licenses, OtherNeeds};
 pub(crate) use block_times::NEVER;
 pub(crate) use preempt::{AfterPreemption, fewest_for};
 pub(crate) use timeline::{Ipus, Timeline};

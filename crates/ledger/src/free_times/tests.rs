@@ -4,7 +4,6 @@ use proptest::prelude::*;
 use vipu_types::{IpuCount, ModelName};
 
 use super::*;
-use crate::Licenses;
 use crate::{LicenseReservation, LicenseReservations, Seconds, span};
 
 const NOW: Seconds = Seconds(1000);
