@@ -2,9 +2,9 @@
 
 use crate::claim::Serial;
 use crate::ipu_holders::IpuHolder;
-use crate::no_room::NoRoom;
 use crate::partition_health::PartitionHealth;
 use crate::pod::Unlisted;
+use crate::refusals::NoRoom;
 use crate::{Claim, Millis, Phase};
 
 /// A claim and its phase.

@@ -9,9 +9,9 @@ use vipu_types::{JobRun, ModelName, PartitionId, PodId};
 use crate::claim::Serial;
 use crate::claim_record::Record;
 use crate::ipu_holders::IpuHolder;
-use crate::no_room::NoRoom;
 use crate::partition_health::PartitionHealth;
 use crate::pod::Unlisted;
+use crate::refusals::NoRoom;
 use crate::tally::Tally;
 use crate::{Claim, Millis, Phase};
 

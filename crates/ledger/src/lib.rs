@@ -75,7 +75,7 @@
 //! If the controller has no room, a create is tried again while the listing leaves hope, or while IPUs are
 //! being freed. Otherwise it is given up (GivenUp): its run ends, and its job waits in line again. A create
 //! is also given up if the controller keeps refusing although the listing shows room. The listing must then
-//! be wrong. The ledger counts IPUs as unusable until something acquits them (`suspects.rs`).
+//! be wrong. The ledger counts IPUs as unusable until something acquits them (`refusals.rs`).
 //!
 //! # The line
 //!
@@ -106,8 +106,8 @@
 //!
 //! Data types have modules of their own and know nothing of the [`Ledger`]. The `Ledger` owns them and takes
 //! events (`ledger.rs`). Its questions and decisions are further `impl Ledger` in modules that are not
-//! imported: `choose_controller.rs`, `blocks_of_hosts.rs`, `scheduler_questions.rs`, `ask_refusing_controller.rs`, `hopeless_creates.rs`,
-//! `idle.rs`, `preparation.rs`, `reconcile.rs`, `steering.rs`, `view.rs` and `invariant.rs`.
+//! imported: `choose_controller.rs`, `blocks_of_hosts.rs`, `scheduler_questions.rs`, `weigh_refusals.rs`, `idle.rs`,
+//! `preparation.rs`, `reconcile.rs`, `steering.rs`, `view.rs` and `invariant.rs`.
 //!
 //! # Checks
 //!
@@ -116,7 +116,6 @@
 #![forbid(unsafe_code)]
 
 mod action;
-mod ask_refusing_controller;
 mod blocks_of_hosts;
 mod choose_controller;
 mod claim;
@@ -129,7 +128,6 @@ mod forecast;
 mod free_blocks;
 mod free_times;
 mod free_times_cache;
-mod hopeless_creates;
 mod idle;
 mod invariant;
 mod ipu_holders;
@@ -138,7 +136,6 @@ mod layout;
 mod ledger;
 mod lifecycle;
 mod model;
-mod no_room;
 mod partition_health;
 mod past_ids;
 mod phase;
@@ -148,15 +145,15 @@ mod pool_member;
 mod preparation;
 mod reconcile;
 mod recorded;
-mod refusing_controller;
+mod refusals;
 mod scheduler_questions;
 mod steering;
-mod suspects;
 mod tally;
 mod time;
 mod view;
 mod wait_reason;
 mod waiting_line;
+mod weigh_refusals;
 mod whole_times;
 mod withheld;
 

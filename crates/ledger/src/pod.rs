@@ -2,9 +2,7 @@
 
 pub(crate) mod occupants;
 
-mod drained;
 mod pool;
-mod suspected;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -14,8 +12,7 @@ use crate::claim::Serial;
 use crate::drains::DrainedIpus;
 use crate::free_blocks::FreeBlocks;
 use crate::ipu_holders::IpuHolder;
-use crate::refusing_controller::RefusingController;
-use crate::suspects::Suspects;
+use crate::refusals::{RefusingController, Suspects};
 use crate::{Layout, Millis, SeenPartition, Wait};
 use pool::PodPool;
 

@@ -1,12 +1,21 @@
-//! The occupants of the IPUs of a Pod, and the room that they leave.
+//! The occupants of the IPUs of a Pod, and the room that they leave: partitions, claims, drained IPUs, and IPUs that must
+//! be unusable because the controller refuses.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
-use super::Pod;
-use crate::Seconds;
+use vipu_types::IpuCount;
+
+use super::{Hardware, Pod, Unlisted};
 use crate::claim::Serial;
+use crate::drains::{DrainedIpus, DrainedPart};
 use crate::free_blocks::FreeBlocks;
 use crate::ipu_holders::{IpuHolder, IpuHolders};
+use crate::refusals::Suspects;
+use crate::{Claim, Millis, Seconds};
+
+/// The largest number of further searches for suspects after one refusal.
+const MOST_ROUNDS: u32 = 8;
 
 /// The occupant of IPUs.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +31,7 @@ pub(crate) enum Occupant {
 }
 
 impl Occupant {
-    pub(super) fn is_claim(&self, serial: Serial) -> bool {
+    fn is_claim(&self, serial: Serial) -> bool {
         matches!(self, Self::Claim(other, _) if *other == serial)
     }
 
@@ -58,7 +67,12 @@ impl Pod {
 
     /// The free blocks, counted anew.
     pub(crate) fn counted(&self) -> FreeBlocks {
-        self.occupied(|who| (!who.is_free()).then_some(()), |(), _| {})
+        self.free_beside(|who| !who.is_free())
+    }
+
+    /// The blocks that are free beside the occupants that stay.
+    fn free_beside(&self, stays: impl Fn(Occupant) -> bool) -> FreeBlocks {
+        self.occupied(|who| stays(who).then_some(()), |(), _| {})
     }
 
     /// Whether a claim fits beside the other occupants that stay. None if the listing shows its partition.
@@ -67,8 +81,7 @@ impl Pod {
         // A drain is no reason to give up a create under way.
         let stays = |who: Occupant| !who.is_claim(serial) && !who.is_drain() && !who.is_free() && stays(who);
         if claim.ipus.is_empty() {
-            let free = self.occupied(|who| stays(who).then_some(()), |(), _| {});
-            return Some(free.first_for(claim.size).is_some());
+            return Some(self.free_beside(stays).first_for(claim.size).is_some());
         }
         let wanted: Vec<_> = claim.ipus.iter().filter_map(|place| place.number(self.domain())).collect();
         // Occupants at assumed places do not count.
@@ -148,5 +161,116 @@ impl Pod {
         let hidden = self.listed.values().filter(|listed| listed.places.is_empty()).count();
         let elsewhere = self.hardware.faulty.saturating_sub(suspected);
         free_blocks.take_each(elsewhere.saturating_add(hidden as u32), has);
+    }
+
+    /// Whether this IPU must be unusable, because the controller refuses.
+    pub(crate) fn is_suspected(&self, ipu: usize) -> bool {
+        self.suspects.all().any(|suspect| suspect == ipu)
+    }
+
+    /// Whether any IPU counts as unusable because of refusals.
+    pub(crate) fn has_suspects(&self) -> bool {
+        !self.suspects.is_empty()
+    }
+
+    /// Suspects one IPU in each block that the partition of a claim could have, because the controller
+    /// refuses it although its listing shows room.
+    pub(crate) fn suspect(&mut self, now: Millis, serial: Serial) {
+        let Some(Unlisted { size, ipus, .. }) = self.unplaced.get(&serial) else { return };
+        match (*size, ipus.first().copied()) {
+            (size, None) => self.suspect_all_for(now, serial, size),
+            (_, Some(place)) => {
+                place.number(self.domain()).into_iter().for_each(|ipu| self.suspects.add(now, ipu));
+            }
+        }
+        self.recount();
+    }
+
+    fn suspect_all_for(&mut self, now: Millis, serial: Serial, size: IpuCount) {
+        // Faulty IPUs are taken to be the suspects, and the blocks in which they were assumed may then seem
+        // free. The rounds are limited. A further refusal continues the search.
+        for _ in 0..=self.hardware.faulty.min(MOST_ROUNDS) {
+            let mut free = self.free_beside(|who| !who.is_claim(serial) && !who.is_drain());
+            while let Some(ipu) = free.first_for(size) {
+                free.take_ipu(ipu);
+                self.suspects.add(now, ipu);
+            }
+        }
+    }
+
+    /// Acquits the suspects that the new listing clears.
+    pub(super) fn review_suspects(&mut self, asked: Millis, hardware: Hardware) {
+        if hardware != self.hardware {
+            self.suspects = Suspects::default();
+        } else {
+            let places = self.listed.values().flat_map(|listed| &listed.places);
+            let in_use: HashSet<usize> = places.filter_map(|place| place.number(self.domain())).collect();
+            self.suspects.review(asked, |ipu| in_use.contains(&ipu));
+        }
+    }
+
+    /// Sets the IPUs on which nothing new starts.
+    pub(crate) fn set_drained(&mut self, drained: Vec<DrainedIpus>) {
+        if self.drained != drained {
+            self.drained = drained;
+            self.recount();
+        }
+    }
+
+    pub(crate) fn drained(&self) -> &[DrainedIpus] {
+        &self.drained
+    }
+
+    /// Whether an IPU of this claim is drained.
+    pub(crate) fn drains_claim(&self, claim: &Claim) -> bool {
+        let listed = self.listed.get(&claim.partition).map_or(&[][..], |listed| &listed.places);
+        self.drained.iter().any(|drained| match &drained.part {
+            DrainedPart::All => true,
+            DrainedPart::Ipu(place) => {
+                !self.is_pool() && (listed.contains(place) || claim.ipus.contains(place))
+            }
+            DrainedPart::Partition(partition) => *partition == claim.partition,
+        })
+    }
+
+    /// Whether a drain covers the whole Pod.
+    pub(crate) fn is_all_drained(&self) -> bool {
+        self.drained.iter().any(|drained| drained.part == DrainedPart::All)
+    }
+
+    /// Counts the free IPUs anew.
+    pub(super) fn recount(&mut self) {
+        self.free_blocks = self.counted();
+        let undrained = || self.free_beside(|who| !who.is_drain() && !who.is_free()).free();
+        let more = |free: u32| undrained().saturating_sub(free);
+        self.drained_and_free = if self.drained.is_empty() { 0 } else { more(self.free_blocks.free()) };
+    }
+
+    /// The number of drained IPUs that would be free without the drains.
+    pub(crate) fn drained_and_free(&self) -> u32 {
+        self.drained_and_free
+    }
+
+    /// The number of drained IPUs.
+    pub(crate) fn drained_ipus(&self) -> u32 {
+        if self.is_all_drained() {
+            return self.hardware.ipus;
+        }
+        let places: HashSet<_> = self.drained.iter().flat_map(|drained| self.numbers(drained)).collect();
+        places.len() as u32
+    }
+
+    /// The numbers of drained IPUs.
+    fn numbers(&self, drained: &DrainedIpus) -> Range<usize> {
+        let ipus = self.hardware.ipus as usize;
+        let found = match (&drained.part, &self.pool) {
+            (DrainedPart::All, _) => Some(0..ipus),
+            (DrainedPart::Ipu(place), None) => {
+                place.number(self.domain()).filter(|ipu| *ipu < ipus).map(|ipu| ipu..ipu + 1)
+            }
+            (DrainedPart::Partition(partition), Some(pool)) => pool.ipus_of(partition),
+            (DrainedPart::Ipu(_), Some(_)) | (DrainedPart::Partition(_), None) => None,
+        };
+        found.unwrap_or_default()
     }
 }

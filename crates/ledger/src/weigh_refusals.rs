@@ -1,12 +1,15 @@
-//! The choice of creates to give up because the controller has no room.
+//! The consequences of a controller's refusals: which creates are given up, and which jobs may still ask a controller
+//! that refuses every partition.
 
-use vipu_types::{IpuCount, PartitionId, PodId};
+use vipu_types::{ControllerName, IpuCount, PartitionId, PodId};
 
 use crate::claim::Serial;
 use crate::ipu_holders::IpuHolder;
 use crate::lifecycle::Signal;
+use crate::pod::Pod;
 use crate::pod::occupants::Occupant;
-use crate::{Action, Ledger, Millis};
+use crate::refusals::RefusingController;
+use crate::{Action, HostAction, Jobs, Ledger, Millis, Wish};
 
 const REFUSED: &str = "its controller refuses them although they look free";
 
@@ -55,5 +58,42 @@ impl Ledger {
         }
         pod.suspect(now, serial);
         Some(REFUSED)
+    }
+
+    /// Notes that a controller refuses all jobs, for the first time or again, or that it no longer does.
+    pub(crate) fn refuses(&mut self, id: &PodId, reason: Option<String>, todo: &mut Vec<Action>) {
+        let before = self.largest_now(&id.model);
+        let asking = self.claims.of_pod(id).filter(|(_, record)| record.phase.is_asked_for());
+        let users: Vec<u32> = asking.map(|(_, record)| record.claim.user).collect();
+        let Some(pod) = self.pods.get_mut(id) else { return };
+        let may_more_ask = match (reason, &mut pod.refusing) {
+            (Some(reason), Some(known)) => known.said_again(reason, !users.is_empty()),
+            (Some(reason), None) => {
+                pod.refusing = Some(RefusingController::new(reason));
+                users.into_iter().for_each(|user| pod.asks(user));
+                true
+            }
+            (None, _) => {
+                pod.refusing = None;
+                self.largest_now(&id.model) > before
+            }
+        };
+        if may_more_ask {
+            todo.push(Action::Host(HostAction::KickScheduler));
+        }
+    }
+
+    /// A controller that refuses all jobs, but that this job may ask, and that has room for it.
+    pub(crate) fn may_ask(&self, wish: &Wish, jobs: &impl Jobs) -> Option<ControllerName> {
+        let model = self.models.get(&wish.model).filter(|model| self.usable(model).is_ok())?;
+        let user = jobs.user_of(wish.job());
+        let mut pods = model.pods().iter().filter_map(|id| Some((id, self.pods.get(id)?)));
+        let has_room =
+            |pod: &Pod| pod.free_blocks().has_room_for(wish.size) && wish.size.get() <= model.facts().largest;
+        let lets_ask = |pod: &Pod| pod.refusing.as_ref().is_some_and(|refusing| refusing.lets_ask(user));
+        let found = pods.find(|(id, pod)| {
+            wish.may_use(&id.controller) && pod.is_reached() && lets_ask(pod) && has_room(pod)
+        });
+        found.map(|(id, _)| id.controller.clone())
     }
 }
