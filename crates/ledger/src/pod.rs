@@ -1,8 +1,7 @@
 //! One Pod: its controller's last listing, and the room in it.
 
 pub(crate) mod occupants;
-
-mod pool;
+pub(crate) mod pool;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -296,9 +295,7 @@ impl Pod {
     /// Takes out a claim and its partition.
     pub(crate) fn removed(&mut self, now: Millis, serial: Serial, partition: PartitionId, is_withheld: bool) {
         if self.is_in_pool(&partition) {
-            let holder = self.holder_without_claim(&partition).filter(|_| !is_withheld);
-            let holder = holder.unwrap_or(IpuHolder::Unknown);
-            return self.set_holder(serial, &partition, holder);
+            return self.set_withheld(&partition, is_withheld);
         }
         self.listed.remove(&partition);
         self.removed.insert(partition, now);

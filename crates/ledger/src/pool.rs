@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use vipu_types::{ControllerName, IpuCount, ModelName, PartitionId, PodId};
 
 use crate::pod::Pod;
-use crate::pool_member::{PoolMember, PoolMemberState};
-use crate::{Claim, Jobs, Ledger, Millis, Phase, PoolPartition, Wish};
+use crate::{
+    Claim, Jobs, Ledger, Millis, Phase, PoolBlock, PoolMember, PoolMemberState, PoolPartition, Wish,
+};
 
 /// The partition of a pool that a job gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,8 +64,12 @@ impl Ledger {
 
     /// The sizes of the partitions of a pool. Empty if no controller has answered.
     pub fn pool_sizes(&self, model: &ModelName) -> BTreeSet<IpuCount> {
+        self.pool_blocks(model).map(|block| block.size).collect()
+    }
+
+    fn pool_blocks(&self, model: &ModelName) -> impl Iterator<Item = PoolBlock> {
         let pods = self.models.get(model).into_iter().flat_map(|model| model.pods());
-        pods.filter_map(|id| self.pods.get(id)).flat_map(Pod::pool_blocks).map(|block| block.size).collect()
+        pods.filter_map(|id| self.pods.get(id)).flat_map(Pod::pool_partitions).map(|it| it.block)
     }
 
     /// Whether the partition of a claim serves a job of this size.
@@ -75,8 +80,7 @@ impl Ledger {
 
     /// Whether a partition of the pool serves a job of this size, free or not.
     pub fn pool_serves(&self, model: &ModelName, size: IpuCount) -> bool {
-        let pods = self.models.get(model).into_iter().flat_map(|model| model.pods());
-        pods.filter_map(|id| self.pods.get(id)).flat_map(Pod::pool_blocks).any(|block| block.serves(size))
+        self.pool_blocks(model).any(|block| block.serves(size))
     }
 
     /// The claims of partitions of a pool that an earlier run of this job has left. Processes of that run may be left, so

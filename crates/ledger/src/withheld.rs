@@ -70,7 +70,7 @@ impl Ledger {
             self.settle_shared_id(now, &claim, todo);
         }
         if self.claims.holder(&claim.partition).is_none() {
-            self.pods.values_mut().for_each(|pod| pod.take_out_of_use(&claim.partition));
+            self.pods.values_mut().for_each(|pod| pod.set_withheld(&claim.partition, true));
         }
         self.withheld.add(now, claim.partition, left);
     }
@@ -81,7 +81,7 @@ impl Ledger {
             return;
         }
         if self.claims.holder(partition).is_none() {
-            self.pods.values_mut().for_each(|pod| pod.give_again(partition));
+            self.pods.values_mut().for_each(|pod| pod.set_withheld(partition, false));
         }
         todo.push(Action::Driver(DriverAction::EndWithheld(partition.clone())));
         todo.push(Action::Host(HostAction::KickScheduler));

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use vipu_types::IpuCount;
 
-use crate::PoolBlock;
+use super::layout::PoolBlock;
 
 /// The partitions of a pool in its order, and which of them are taken.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,15 +1,19 @@
-//! The free blocks of a Pod: aligned blocks, or the partitions of a pool.
+//! The blocks of IPUs that partitions can have on a Pod, and those of them that are free.
+//!
+//! `layout.rs` has all blocks, `buddies.rs` the free ones of IPU-Link domains, and `free_partitions.rs` the free
+//! partitions of a pool.
 
 mod buddies;
 mod free_partitions;
+mod layout;
 
 use std::ops::Range;
 
 use vipu_types::{IpuCount, Place};
 
-use crate::Layout;
 use buddies::Buddies;
 use free_partitions::FreePartitions;
+pub use layout::{Layout, PoolBlock};
 
 /// The free blocks of one Pod.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -241,9 +241,11 @@ impl Pod {
     /// Counts the free IPUs anew.
     pub(super) fn recount(&mut self) {
         self.free_blocks = self.counted();
-        let undrained = || self.free_beside(|who| !who.is_drain() && !who.is_free()).free();
-        let more = |free: u32| undrained().saturating_sub(free);
-        self.drained_and_free = if self.drained.is_empty() { 0 } else { more(self.free_blocks.free()) };
+        self.drained_and_free = 0;
+        if !self.drained.is_empty() {
+            let undrained = self.free_beside(|who| !who.is_drain() && !who.is_free());
+            self.drained_and_free = undrained.free().saturating_sub(self.free_blocks.free());
+        }
     }
 
     /// The number of drained IPUs that would be free without the drains.

@@ -10,7 +10,31 @@ use vipu_types::{PartitionId, Place};
 
 use super::{Contact, Hardware, Listed, Pod};
 use crate::ipu_holders::IpuHolder;
-use crate::{Layout, Millis, PoolBlock, PoolMemberState, PoolPartition, SeenPartition};
+use crate::{Layout, Millis, PoolBlock, PoolPartition, SeenPartition};
+
+/// A partition of a pool, with its state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolMember {
+    /// Its id.
+    pub partition: PartitionId,
+    /// Its IPUs.
+    pub block: PoolBlock,
+    /// Its state.
+    pub state: PoolMemberState,
+}
+
+/// The state of a partition of a pool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PoolMemberState {
+    /// It waits for a job.
+    Free,
+    /// A job has it, or is about to get it.
+    Used,
+    /// It is being given back after a job, or being reset.
+    Returning,
+    /// No job gets it, for this reason.
+    OutOfUse(String),
+}
 
 /// The partitions of a pool.
 #[derive(Clone, Debug, Default)]
@@ -106,27 +130,10 @@ impl Pod {
         true
     }
 
-    /// The holder of the IPUs of a partition of the pool that no claim has and that is not withheld.
-    pub(super) fn holder_without_claim(&self, id: &PartitionId) -> Option<IpuHolder> {
-        self.in_pool(id).map(holder_without_claim)
-    }
-
-    /// Gives a partition of the pool that no claim has to no job.
-    pub(crate) fn take_out_of_use(&mut self, id: &PartitionId) {
-        self.set_holder_in_pool(id, IpuHolder::Unknown);
-    }
-
-    /// Gives a partition of the pool that no claim has to jobs again.
-    pub(crate) fn give_again(&mut self, id: &PartitionId) {
-        if let Some(holder) = self.holder_without_claim(id) {
-            self.set_holder_in_pool(id, holder);
-        }
-    }
-
-    fn set_holder_in_pool(&mut self, id: &PartitionId, holder: IpuHolder) {
-        if !self.is_in_pool(id) {
-            return;
-        }
+    /// Gives a partition of the pool that no claim has to jobs, or to none for a while.
+    pub(crate) fn set_withheld(&mut self, id: &PartitionId, is_withheld: bool) {
+        let Some(it) = self.in_pool(id) else { return };
+        let holder = if is_withheld { IpuHolder::Unknown } else { holder_without_claim(it) };
         if let Some(listed) = self.listed.get_mut(id) {
             listed.holder = holder;
             self.recount();
@@ -147,11 +154,6 @@ impl Pod {
     /// The partitions of the pool that the controller should have and has not, with the reasons.
     pub(crate) fn missing_in_pool(&self) -> BTreeMap<PartitionId, String> {
         self.pool.as_ref().map(|pool| pool.missing.clone()).unwrap_or_default()
-    }
-
-    /// The blocks of the partitions of the pool.
-    pub(crate) fn pool_blocks(&self) -> impl Iterator<Item = PoolBlock> {
-        self.pool_partitions().map(|it| it.block)
     }
 
     /// The state of a partition of the pool that no claim has.
