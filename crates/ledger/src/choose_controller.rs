@@ -43,7 +43,12 @@ impl Ledger {
             Some(reason) => drop(self.troubles.insert(name.clone(), reason)),
             None => drop(self.troubles.remove(&name)),
         }
-        if self.largest_now(&name) > before {
+        self.kick_if_more_fits(&name, before, todo);
+    }
+
+    /// Wakes the scheduler if a job of this model could get more IPUs than before.
+    pub(crate) fn kick_if_more_fits(&self, model: &ModelName, before: u32, todo: &mut Vec<Action>) {
+        if self.largest_now(model) > before {
             todo.push(Action::Host(HostAction::KickScheduler));
         }
     }

@@ -12,10 +12,7 @@ use crate::claim_record::Record;
 use crate::free_times::{AfterPreemption, fewest_for};
 use crate::lifecycle::{AfterRun, Signal};
 use crate::pod::Pod;
-use crate::{
-    Action, AdoptedAs, Claim, DriverAction, Gates, HostAction, KeepIdleFor, Ledger, Millis, Phase,
-    ReuseReset, Wish,
-};
+use crate::{Action, Claim, DriverAction, Gates, KeepIdleFor, Ledger, Millis, Phase, ReuseReset, Wish};
 
 impl Record {
     /// Whether the partition is idle and serves this claim.
@@ -101,38 +98,8 @@ impl Ledger {
         }
     }
 
-    /// Whether another job has the partition of this adopted claim. An earlier slurmctld can have given the
-    /// partition of a job that was COMPLETING to another job just before it ended.
-    pub fn is_of_another(&self, claim: &Claim, found: AdoptedAs) -> bool {
-        let Some((_, holder)) = self.claims.holder(&claim.partition) else { return false };
-        let is_later = holder.claim.run.start > claim.run.start;
-        holder.claim.run.job != claim.run.job
-            && match (holder.phase.is_live(), found) {
-                (true, AdoptedAs::Ending) => true,
-                (false, AdoptedAs::Ending) | (true, _) => is_later,
-                (false, _) => false,
-            }
-    }
-
-    /// Takes a partition from a run whose partition another adopted job has. The gates of the run are opened. If Slurm has
-    /// it as not launched yet, its saved state is older than the journal, and the run goes back into the line.
-    pub(crate) fn settle_shared_id(&mut self, now: Millis, claim: &Claim, todo: &mut Vec<Action>) {
-        let Some((serial, holder)) = self.claims.holder(&claim.partition) else { return };
-        if holder.phase.launch_raised() {
-            let (partition, claim) = (holder.claim.partition.clone(), holder.claim.clone());
-            let reason = format!("partition {partition} is another job's by now");
-            todo.push(Action::Driver(DriverAction::CancelCreate(partition)));
-            todo.push(Action::Host(HostAction::SendBack(claim, reason)));
-        }
-        if holder.phase.completion_raised() {
-            let claim = holder.claim.clone();
-            todo.push(Action::Host(HostAction::OpenCompletion { claim, launch_raised: false }));
-        }
-        self.take_out(now, serial);
-    }
-
     /// Takes out a claim whose partition another claim gets.
-    fn take_out(&mut self, now: Millis, serial: Serial) {
+    pub(crate) fn take_out(&mut self, now: Millis, serial: Serial) {
         let Some(record) = self.claims.remove(now, serial) else { return };
         if let Some(pod) = self.pods.get_mut(&record.claim.pod()) {
             pod.forget(serial);

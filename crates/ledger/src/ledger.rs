@@ -17,8 +17,8 @@ use crate::pod::{Hardware, MOST_IPUS, Pod};
 use crate::waiting_line::WaitingLine;
 use crate::withheld::Withheld;
 use crate::{
-    Action, AdoptedAs, Awaits, Claim, DriverAction, Ending, Event, Gates, HostAction, Launch, Millis,
-    ModelFacts, Phase, SeenPartition, Step,
+    Action, Awaits, Claim, DriverAction, Ending, Event, HostAction, Launch, Millis, ModelFacts, Phase,
+    SeenPartition,
 };
 
 /// The state machine that knows the holder of each IPU. See the crate's documentation.
@@ -136,17 +136,8 @@ impl Ledger {
             Event::Prepare(claim) => self.prepare(now, claim, &mut todo),
             Event::Forgo { job, in_vain } => self.forgo(now, job, in_vain, &mut todo),
             Event::Begin(claim, launch) => self.begin(now, claim, launch, &mut todo),
-            Event::Orphan(claim) if self.holder(&claim.partition).is_some() => {}
-            Event::Adopt(claim, found) => {
-                let holder = self.holder(&claim.partition).map(|holder| holder.run.job);
-                if self.is_of_another(&claim, found) {
-                    self.refuse_adoption(claim, found, &mut todo);
-                } else if holder != Some(claim.run.job) {
-                    self.settle_shared_id(now, &claim, &mut todo);
-                    self.adopt(now, claim, found, &mut todo);
-                }
-            }
-            Event::Orphan(claim) => self.release(now, claim, Gates::Open, &mut todo),
+            Event::Adopt(claim, found) => self.adopt(now, claim, found, &mut todo),
+            Event::Orphan(claim) => self.adopt_orphan(now, claim, &mut todo),
             Event::Fini { job, ending } => {
                 if let Some((serial, _)) = self.claims.live(job) {
                     self.signal(now, serial, Signal::Ended(ending), &mut todo);
@@ -182,19 +173,15 @@ impl Ledger {
             Event::CreateCancelled(id) => self.answer(now, &id, Signal::CreateCancelled, &mut todo),
             Event::Launched(id) => self.answer(now, &id, Signal::Launched, &mut todo),
             Event::RunVanished(id) => self.answer(now, &id, Signal::RunVanished, &mut todo),
-            Event::NodesDone(id) => {
-                let after = self.after_run(&id);
-                self.answer(now, &id, Signal::NodesDone(after), &mut todo);
-            }
-            Event::NodesUnknown(id) if self.is_unused_of_pool(&id) => {
-                let after = self.after_run(&id);
-                self.answer(now, &id, Signal::NodesDone(after), &mut todo);
-            }
-            Event::NodesUnknown(id) => {
+            Event::NodesUnknown(id) if !self.is_unused_of_pool(&id) => {
                 // Processes of a job end while its partition is kept, too.
                 let since = self.kept_since(&id).unwrap_or(now);
                 self.withhold(now, since, &id, &mut todo);
                 self.answer(now, &id, Signal::NodesDone(AfterRun::Removal), &mut todo);
+            }
+            Event::NodesDone(id) | Event::NodesUnknown(id) => {
+                let after = self.after_run(&id);
+                self.answer(now, &id, Signal::NodesDone(after), &mut todo);
             }
             Event::Idle(id) => {
                 self.answer(now, &id, Signal::Idle, &mut todo);
@@ -281,14 +268,12 @@ impl Ledger {
         pod.place_claims(self.claims.unplaced(id, is_placed));
         self.reconcile(now, id, findings, todo);
         self.end_old_idle(now, id, todo);
-        if self.largest_now(&id.model) > before {
-            todo.push(Action::Host(HostAction::KickScheduler));
-        }
+        self.kick_if_more_fits(&id.model, before, todo);
         true
     }
 
     /// Begins the run of a job that got its nodes.
-    fn begin(&mut self, now: Millis, claim: Claim, launch: Launch, todo: &mut Vec<Action>) {
+    pub(crate) fn begin(&mut self, now: Millis, claim: Claim, launch: Launch, todo: &mut Vec<Action>) {
         self.line.drop_of(claim.run.job);
         self.end_keeps(now, &claim, todo);
         if self.bind(now, &claim, launch, todo) {
@@ -296,37 +281,6 @@ impl Ledger {
         }
         self.end_earlier(now, &claim, todo);
         self.ask_for(now, claim, Phase::Claimed, todo);
-    }
-
-    /// Takes over a job of an earlier slurmctld.
-    fn adopt(&mut self, now: Millis, claim: Claim, found: AdoptedAs, todo: &mut Vec<Action>) {
-        match found {
-            AdoptedAs::Starting => self.begin(now, claim, Launch::ByGate, todo),
-            AdoptedAs::Running => {
-                self.end_earlier(now, &claim, todo);
-                self.add(now, claim, Phase::Running);
-            }
-            AdoptedAs::Ending => self.release(now, claim, Gates::Completion, todo),
-            AdoptedAs::Kept(until) => {
-                self.add(now, claim.clone(), Phase::Keeping { until, gates: Gates::Open });
-                todo.push(Action::Driver(DriverAction::Keep(claim.clone(), until)));
-                todo.push(Action::Host(HostAction::EndKeep(claim, until)));
-            }
-        }
-    }
-
-    /// Opens the gates of a run whose partition another job has.
-    fn refuse_adoption(&self, claim: Claim, found: AdoptedAs, todo: &mut Vec<Action>) {
-        match found {
-            AdoptedAs::Ending => {
-                todo.push(Action::Host(HostAction::OpenCompletion { claim, launch_raised: false }));
-            }
-            AdoptedAs::Starting => {
-                let reason = format!("partition {} is another job's by now", claim.partition);
-                todo.push(Action::Host(HostAction::SendBack(claim, reason)));
-            }
-            AdoptedAs::Running | AdoptedAs::Kept(_) => {}
-        }
     }
 
     /// Ends the keeping of partitions of earlier runs of this claim's job. In a pool these are runs that ended in a
@@ -342,14 +296,8 @@ impl Ledger {
         }
     }
 
-    /// Releases a partition of an earlier slurmctld.
-    fn release(&mut self, now: Millis, claim: Claim, gates: Gates, todo: &mut Vec<Action>) {
-        self.add(now, claim.clone(), Phase::Releasing { step: Step::Nodes, gates });
-        todo.push(Action::Host(HostAction::AwaitNodes(claim)));
-    }
-
     /// Ends an earlier run that Slurm should have ended, or a preparation. A job has one run.
-    fn end_earlier(&mut self, now: Millis, claim: &Claim, todo: &mut Vec<Action>) {
+    pub(crate) fn end_earlier(&mut self, now: Millis, claim: &Claim, todo: &mut Vec<Action>) {
         if let Some((serial, _)) = self.claims.live(claim.run.job) {
             self.signal(now, serial, Signal::Ended(Ending::Unheld), todo);
         }

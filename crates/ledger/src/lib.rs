@@ -106,7 +106,7 @@
 //!
 //! Data types have modules of their own and know nothing of the [`Ledger`]. The `Ledger` owns them and takes
 //! events (`ledger.rs`). Its questions and decisions are further `impl Ledger` in modules that are not
-//! imported: `choose_controller.rs`, `blocks_of_hosts.rs`, `scheduler_questions.rs`, `weigh_refusals.rs`, `idle.rs`,
+//! imported: `adopt.rs`, `choose_controller.rs`, `blocks_of_hosts.rs`, `scheduler_questions.rs`, `weigh_refusals.rs`, `idle.rs`,
 //! `preparation.rs`, `reconcile.rs`, `steering.rs`, `view.rs` and `invariant.rs`.
 //!
 //! # Checks
@@ -116,6 +116,7 @@
 #![forbid(unsafe_code)]
 
 mod action;
+mod adopt;
 mod blocks_of_hosts;
 mod choose_controller;
 mod claim;

@@ -4,7 +4,7 @@ use vipu_types::{ModelName, PartitionId, PodId};
 
 use crate::claim::Serial;
 use crate::lifecycle::Signal;
-use crate::{Action, Drain, DrainScope, Ending, HostAction, Ledger, Millis};
+use crate::{Action, Drain, DrainScope, Ending, Ledger, Millis};
 
 impl Ledger {
     /// The drains, the first decision first.
@@ -36,9 +36,7 @@ impl Ledger {
             self.signal(now, serial, Signal::Ended(Ending::Unheld), todo);
         }
         self.end_drained_idle(now, todo);
-        if self.largest_now(&scope.model) > before {
-            todo.push(Action::Host(HostAction::KickScheduler));
-        }
+        self.kick_if_more_fits(&scope.model, before, todo);
     }
 
     /// Ends the drain of this scope.
@@ -46,9 +44,7 @@ impl Ledger {
         let before = self.largest_now(&scope.model);
         self.drains.remove(scope);
         self.apply_drains(&scope.model);
-        if self.largest_now(&scope.model) > before {
-            todo.push(Action::Host(HostAction::KickScheduler));
-        }
+        self.kick_if_more_fits(&scope.model, before, todo);
     }
 
     /// Tells the Pods of a model which of their IPUs are drained.

@@ -1,7 +1,5 @@
 //! The reasons why a job cannot have its partition now.
 
-use std::fmt;
-
 use vipu_types::{IpuCount, ModelName};
 
 /// The reason why a job cannot have its partition now, short enough for squeue's Reason column.
@@ -12,7 +10,7 @@ use vipu_types::{IpuCount, ModelName};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Wait {
     /// No model of this name is configured.
-    #[error("vipu: no model {asked} ({})", Models(known))]
+    #[error("vipu: no model {asked} ({})", all_models(known))]
     NoModel {
         /// The requested model.
         asked: ModelName,
@@ -60,7 +58,7 @@ pub enum Wait {
         reason: String,
     },
     /// No controller that answers has a free block that is large enough.
-    #[error("vipu: {size} {} of {model} needed, {free} free, largest block {largest}{}{}{}", ipus(*size), Kept(*kept), Drained(*drained), Silent(*silent))]
+    #[error("vipu: {size} {} of {model} needed, {free} free, largest block {largest}{}{}{}", ipus(*size), more(*kept, "kept of failed jobs"), more((*drained).into(), "drained"), no_answer_of(*silent))]
     Full {
         /// The model.
         model: ModelName,
@@ -78,7 +76,7 @@ pub enum Wait {
         silent: usize,
     },
     /// No partition of the pool that serves the size is free.
-    #[error("vipu: {size} {} of {model} needed, {}", ipus(*size), OfPool { sizes, there_is: *there_is })]
+    #[error("vipu: {size} {} of {model} needed, {}", ipus(*size), of_pool(sizes, *there_is))]
     PoolFull {
         /// The model.
         model: ModelName,
@@ -151,75 +149,34 @@ fn ipus(size: IpuCount) -> &'static str {
 }
 
 /// Text about the partitions of a pool.
-struct OfPool<'a> {
-    sizes: &'a [IpuCount],
-    there_is: bool,
-}
-
-impl fmt::Display for OfPool<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.there_is {
-            return f.write_str("no such partition of the pool is free");
-        }
-        f.write_str("the pool has partitions of ")?;
-        for (i, size) in self.sizes.iter().enumerate() {
-            let separator = if i == 0 { "" } else { ", " };
-            write!(f, "{separator}{size}")?;
-        }
-        if self.sizes.is_empty() { f.write_str("no size") } else { Ok(()) }
-    }
-}
-
-/// Text about the IPUs that are kept for failed jobs.
-struct Kept(u64);
-
-impl fmt::Display for Kept {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            0 => Ok(()),
-            ipus => write!(f, "; {ipus} kept of failed jobs"),
-        }
-    }
-}
-
-/// Text about the IPUs that are drained.
-struct Drained(u32);
-
-impl fmt::Display for Drained {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            0 => Ok(()),
-            ipus => write!(f, "; {ipus} drained"),
-        }
-    }
-}
-
-/// Text about controllers that do not answer.
-struct Silent(usize);
-
-impl fmt::Display for Silent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            0 => Ok(()),
-            1 => f.write_str("; 1 controller does not answer"),
-            n => write!(f, "; {n} controllers do not answer"),
-        }
+fn of_pool(sizes: &[IpuCount], there_is: bool) -> String {
+    match sizes {
+        _ if there_is => "no such partition of the pool is free".into(),
+        [] => "the pool has partitions of no size".into(),
+        sizes => format!("the pool has partitions of {}", listed(sizes)),
     }
 }
 
 /// Text about the configured models.
-struct Models<'a>(&'a [ModelName]);
+fn all_models(known: &[ModelName]) -> String {
+    if known.is_empty() { "none is configured".into() } else { format!("models: {}", listed(known)) }
+}
 
-impl fmt::Display for Models<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() {
-            return f.write_str("none is configured");
-        }
-        f.write_str("models")?;
-        for (n, model) in self.0.iter().enumerate() {
-            write!(f, "{} {model}", if n == 0 { ":" } else { "," })?;
-        }
-        Ok(())
+fn listed(all: &[impl ToString]) -> String {
+    all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Text about IPUs that are not free for a reason of their own.
+fn more(ipus: u64, what: &str) -> String {
+    if ipus == 0 { String::new() } else { format!("; {ipus} {what}") }
+}
+
+/// Text about controllers that do not answer.
+fn no_answer_of(controllers: usize) -> String {
+    match controllers {
+        0 => String::new(),
+        1 => "; 1 controller does not answer".into(),
+        n => format!("; {n} controllers do not answer"),
     }
 }
 
@@ -233,41 +190,23 @@ mod tests {
         let size = |n| IpuCount::new(n).unwrap();
         let known = vec![ModelName::new("pod16").unwrap(), model()];
         let asked = ModelName::new("pod99").unwrap();
+        let full = |ipus, [free, largest, drained]: [u32; 3], kept, silent| Wait::Full {
+            model: model(),
+            size: size(ipus),
+            free,
+            largest,
+            kept,
+            drained,
+            silent,
+        };
         for (wait, text) in [
+            (full(16, [8, 8, 0], 0, 0), "vipu: 16 IPUs of pod64 needed, 8 free, largest block 8"),
             (
-                Wait::Full {
-                    model: model(),
-                    size: size(16),
-                    free: 8,
-                    largest: 8,
-                    kept: 0,
-                    drained: 0,
-                    silent: 0,
-                },
-                "vipu: 16 IPUs of pod64 needed, 8 free, largest block 8",
-            ),
-            (
-                Wait::Full {
-                    model: model(),
-                    size: size(1),
-                    free: 0,
-                    largest: 0,
-                    kept: 0,
-                    drained: 0,
-                    silent: 1,
-                },
+                full(1, [0, 0, 0], 0, 1),
                 "vipu: 1 IPU of pod64 needed, 0 free, largest block 0; 1 controller does not answer",
             ),
             (
-                Wait::Full {
-                    model: model(),
-                    size: size(32),
-                    free: 32,
-                    largest: 16,
-                    kept: 16,
-                    drained: 8,
-                    silent: 2,
-                },
+                full(32, [32, 16, 8], 16, 2),
                 "vipu: 32 IPUs of pod64 needed, 32 free, largest block 16; 16 kept of failed jobs; 8 drained; 2 controllers do not answer",
             ),
             (

@@ -7,9 +7,9 @@ use std::cmp::Reverse;
 use std::time::Duration;
 
 use ledger::{
-    Action, AdoptedAs, Claim, Drain, DrainScope, DrainedPart, DriverAction, Ending, Event, Holder, HostAction,
-    IdleRules, KeepIdleFor, KnownJobs, Ledger, Millis, ModelFacts, Place, Placement, Rank, ReuseReset,
-    Seconds, SeenPartition, Wish, span,
+    Action, AdoptedAs, Claim, Drain, DrainScope, DrainedPart, DriverAction, Ending, Event, Holder,
+    HostAction, IdleRules, KeepIdleFor, KnownJobs, Ledger, Millis, ModelFacts, Place, Placement, Rank,
+    ReuseReset, Seconds, SeenPartition, Wish, span,
 };
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
 
