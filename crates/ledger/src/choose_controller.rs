@@ -114,7 +114,7 @@ impl Ledger {
     /// The Pods of a model whose controllers answer and do not refuse all jobs, in their order.
     pub(crate) fn reached<'a>(&'a self, model: &'a Model) -> impl Iterator<Item = (&'a PodId, &'a Pod)> {
         let pods = model.pods().iter().filter_map(|id| Some((id, self.pods.get(id)?)));
-        pods.filter(|(_, pod)| pod.is_reached() && !pod.refuses_all())
+        pods.filter(|(_, pod)| pod.is_reached() && pod.refusing.is_none())
     }
 
     /// The reason why no controller of this model has room for this size.

@@ -85,18 +85,20 @@ impl Phase {
                 Transition::to(Phase::GivenUp { reason }, [cancel])
             }
             (Phase::GivenUp { reason }, Signal::CreateFailed { .. } | Signal::CreateCancelled) => {
-                sent_back(claim, reason.clone())
+                failed(HostAction::SendBack, claim, reason.clone())
             }
             (Phase::Claimed | Phase::Creating, Signal::CreateFailed { reason, may_wait: true }) => {
-                sent_back(claim, reason)
+                failed(HostAction::SendBack, claim, reason)
             }
             (Phase::Claimed | Phase::Creating | Phase::GivenUp { .. }, Signal::Up) => Transition::to(
                 Phase::Ready,
                 [Action::Host(HostAction::OpenLaunch(claim.clone())), survey(claim)],
             ),
-            (Phase::Claimed | Phase::Creating, Signal::CreateFailed { reason, .. }) => failed(claim, reason),
+            (Phase::Claimed | Phase::Creating, Signal::CreateFailed { reason, .. }) => {
+                failed(HostAction::FailRun, claim, reason)
+            }
             (Phase::Claimed | Phase::Creating, Signal::CreateCancelled) => {
-                failed(claim, "the partition's creation was given up".into())
+                failed(HostAction::FailRun, claim, "the partition's creation was given up".into())
             }
             (Phase::Ready, Signal::Launched) => Transition::to(Phase::Running, []),
             (Phase::Ready | Phase::Failed { .. }, Signal::RunVanished) => self.ended(claim, Ending::Unheld),
@@ -167,8 +169,9 @@ impl Making {
                 Transition::to(Phase::Prepared, [Action::Host(HostAction::KickScheduler), survey(claim)])
             }
             (_, Signal::CreateFailed { .. } | Signal::CreateCancelled) => {
-                let next = Phase::Releasing { step: Step::Nodes, gates: Gates::Open };
-                Transition::to(next, [Action::Host(HostAction::AwaitNodes(claim.clone())), survey(claim)])
+                let mut transition = release(claim, Gates::Open);
+                transition.actions.push(survey(claim));
+                transition
             }
             // The job has no nodes, and waits like others.
             (_, Signal::Hopeless(_)) => Phase::Preparing(self).ended(claim, Ending::Unheld),
@@ -189,8 +192,7 @@ impl Step {
                 Transition::to(next, complete(claim, gates))
             }
             (Step::CreateAnswer, Signal::Up | Signal::CreateFailed { .. } | Signal::CreateCancelled) => {
-                let next = Phase::Releasing { step: Step::Nodes, gates };
-                Transition::to(next, [Action::Host(HostAction::AwaitNodes(claim.clone()))])
+                release(claim, gates)
             }
             (Step::Nodes, Signal::NodesDone(AfterRun::Idle { reset })) => {
                 let next = Phase::Releasing { step: Step::MakeIdle { reset }, gates };
@@ -214,14 +216,9 @@ impl Step {
     }
 }
 
-fn failed(claim: &Claim, reason: String) -> Transition {
-    let actions = [Action::Host(HostAction::FailRun(claim.clone(), reason.clone())), survey(claim)];
-    Transition::to(Phase::Failed { reason }, actions)
-}
-
-/// Ends the run and lets the job wait in line again.
-fn sent_back(claim: &Claim, reason: String) -> Transition {
-    let actions = [Action::Host(HostAction::SendBack(claim.clone(), reason.clone())), survey(claim)];
+/// Ends the run by this action: its job fails, or waits in line again.
+fn failed(end: fn(Claim, String) -> HostAction, claim: &Claim, reason: String) -> Transition {
+    let actions = [Action::Host(end(claim.clone(), reason.clone())), survey(claim)];
     Transition::to(Phase::Failed { reason }, actions)
 }
 

@@ -167,11 +167,6 @@ impl Pod {
         }
     }
 
-    /// Whether the controller refuses all jobs.
-    pub(crate) fn refuses_all(&self) -> bool {
-        self.refusing.is_some()
-    }
-
     /// Notes that a job of this user asks.
     pub(crate) fn asks(&mut self, user: u32) {
         if let Some(refusing) = &mut self.refusing {
@@ -232,9 +227,13 @@ impl Pod {
         if asked < self.asked {
             return false;
         }
-        if let Some(pool) = &mut self.pool {
-            self.layout = pool.take_news();
-            return self.list_pool(now, asked, holder);
+        if !self.is_reached() {
+            self.contact_since = now;
+        }
+        (self.contact, self.asked) = (Contact::Reached, asked);
+        if self.pool.is_some() {
+            self.list_pool(holder);
+            return true;
         }
         self.removed.retain(|_, removed| *removed >= asked);
         let still_there = partitions.into_iter().filter(|seen| !self.removed.contains_key(&seen.partition));
@@ -245,10 +244,7 @@ impl Pod {
         });
         self.listed = listed.collect();
         self.review_suspects(asked, hardware);
-        if !self.is_reached() {
-            self.contact_since = now;
-        }
-        (self.contact, self.hardware, self.asked) = (Contact::Reached, hardware, asked);
+        self.hardware = hardware;
         true
     }
 

@@ -67,20 +67,14 @@ impl Ledger {
         if self.line.nobody_before(wish) {
             return Ok(first);
         }
-        let (fitting, controllers): (Vec<_>, Vec<_>) = self
-            .usable_pods(&wish.model)
-            .enumerate()
-            .filter(|(_, (id, pod))| {
-                wish.may_use(&id.controller) && pod.free_blocks().has_room_for(wish.size)
-            })
-            .map(|(n, (id, _))| (n, (n, id.controller.clone())))
-            .unzip();
+        let fits =
+            |id: &PodId, pod: &Pod| wish.may_use(&id.controller) && pod.free_blocks().has_room_for(wish.size);
+        let pods = self.usable_pods(&wish.model).enumerate();
+        let fitting: Vec<_> = pods.filter(|(_, (id, pod))| fits(id, pod)).map(|(n, _)| n).collect();
         let (is_explicit, now) = (self.is_explicit(&wish.model), jobs.now());
         let chosen = self.free_times(&wish.model, jobs).harmless_pod(&fitting, wish, now, is_explicit);
-        match chosen {
-            Ok(pod) => Ok(controllers.into_iter().find(|(n, _)| *n == pod).map_or(first, |(_, it)| it)),
-            Err(job) => Err(Wait::Planned { model: wish.model.clone(), job }),
-        }
+        let chosen = chosen.map_err(|job| Wait::Planned { model: wish.model.clone(), job })?;
+        Ok(self.usable_pods(&wish.model).nth(chosen).map_or(first, |(id, _)| id.controller.clone()))
     }
 
     /// Whether the configuration says that the ledger chooses the IPUs of partitions, or the partition of a pool.

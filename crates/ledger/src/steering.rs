@@ -4,7 +4,7 @@ use vipu_types::{ModelName, PartitionId, PodId};
 
 use crate::claim::Serial;
 use crate::lifecycle::Signal;
-use crate::{Action, Drain, DrainScope, Ending, Ledger, Millis};
+use crate::{Action, Claim, Drain, DrainScope, Ending, Ledger, Millis};
 
 impl Ledger {
     /// The drains, the first decision first.
@@ -56,13 +56,10 @@ impl Ledger {
 
     /// The preparations on drained IPUs of a model.
     fn prepared_on_drained(&self, model: &ModelName) -> Vec<Serial> {
-        let pods: Vec<&PodId> = self.pods.keys().filter(|id| id.model == *model).collect();
-        let early = pods.into_iter().flat_map(|id| {
-            let pod = self.pods.get(id);
-            self.claims.of_pod(id).filter(move |(_, record)| {
-                record.phase.is_early() && pod.is_some_and(|pod| pod.drains_claim(&record.claim))
-            })
-        });
-        early.map(|(serial, _)| serial).collect()
+        let is_on_drained = |claim: &Claim| {
+            claim.model == *model && self.pods.get(&claim.pod()).is_some_and(|pod| pod.drains_claim(claim))
+        };
+        let early = self.claims.tally().early();
+        early.filter(|it| self.claims.get(*it).is_some_and(|it| is_on_drained(&it.claim))).collect()
     }
 }

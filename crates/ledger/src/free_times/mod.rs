@@ -176,23 +176,13 @@ impl FreeTimes {
         }
         let mut pods: Vec<_> = self.pods.iter().map(Timeline::without_plans).collect();
         pods[pod].keep(0, Slot { start: FREE, ipus: place.clone() }, end);
-        let plans = &self.plans[..above];
-        let starts = lay(&mut pods, &self.allowed, plans.iter().map(|laid| &laid.plan), 1);
-        let is_later =
-            |(laid, start): &(&Laid, Option<Seconds>)| start.unwrap_or(NEVER) > laid.start.unwrap_or(NEVER);
-        plans.iter().zip(starts).find(is_later).map(|(laid, _)| laid.plan.wish.job())
+        let mut plans = self.plans[..above].iter().zip(1..);
+        let pushed = plans.find(|(Laid { plan, start }, n)| {
+            let later = lay_one(&mut pods, &self.allowed, plan, *n);
+            later.unwrap_or(NEVER) > start.unwrap_or(NEVER)
+        });
+        pushed.map(|(laid, _)| laid.plan.wish.job())
     }
-}
-
-/// Gives each plan the first slot that the plans before it leave, and returns the starts. The work is done as
-/// the iterator is read. Plans are numbered from `first` on.
-fn lay<'a>(
-    pods: &mut [Timeline],
-    allowed: &AllowedStarts,
-    plans: impl Iterator<Item = &'a Plan>,
-    first: usize,
-) -> impl Iterator<Item = Option<Seconds>> {
-    plans.zip(first..).map(|(plan, n)| lay_one(pods, allowed, plan, n))
 }
 
 /// Gives the plan of this number the first slot that the plans before it leave, and returns its start.

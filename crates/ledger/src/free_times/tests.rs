@@ -182,7 +182,8 @@ proptest! {
     fn plans_do_not_meet(pod in small_pods(), plans in small_plans()) {
         let mut pods = [pod.clone()];
         let allowed = AllowedStarts::new(OtherNeeds::default());
-        let starts: Vec<_> = lay(&mut pods, &allowed, plans.iter(), 0).collect();
+        let starts: Vec<_> =
+            plans.iter().enumerate().map(|(n, plan)| lay_one(&mut pods, &allowed, plan, n)).collect();
         let mut used = std::collections::HashSet::new();
         for (n, (plan, start)) in plans.iter().zip(&starts).enumerate() {
             let slot = first_slot(&pods, &allowed, &plan.wish, plan.not_before, n).map(|(_, slot)| slot);

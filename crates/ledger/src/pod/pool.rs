@@ -8,9 +8,9 @@ use std::ops::Range;
 
 use vipu_types::{PartitionId, Place};
 
-use super::{Contact, Hardware, Listed, Pod};
+use super::{Hardware, Listed, Pod};
 use crate::ipu_holders::IpuHolder;
-use crate::{Layout, Millis, PoolBlock, PoolPartition, SeenPartition};
+use crate::{Layout, PoolBlock, PoolPartition, SeenPartition};
 
 /// A partition of a pool, with its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub(crate) struct PodPool {
 
 impl PodPool {
     /// Takes the partitions that were noted last. Returns their layout.
-    pub(super) fn take_news(&mut self) -> Layout {
+    fn take_news(&mut self) -> Layout {
         let mut news = std::mem::take(&mut self.news);
         news.sort_by(|one, other| {
             let by_name = one.seen.partition.cmp(&other.seen.partition);
@@ -106,13 +106,9 @@ impl Pod {
     }
 
     /// Takes the noted partitions as the listing of a pool.
-    pub(super) fn list_pool(
-        &mut self,
-        now: Millis,
-        asked: Millis,
-        holder: impl Fn(&PartitionId) -> Option<IpuHolder>,
-    ) -> bool {
-        let Some(pool) = &self.pool else { return false };
+    pub(super) fn list_pool(&mut self, holder: impl Fn(&PartitionId) -> Option<IpuHolder>) {
+        let Some(pool) = &mut self.pool else { return };
+        self.layout = pool.take_news();
         let ipus = pool.partitions.last().map_or(0, |(_, ipus)| ipus.end as u32);
         let domain = self.layout.domain(ipus);
         let listed = pool.partitions.iter().map(|(it, ipus)| {
@@ -122,12 +118,7 @@ impl Pod {
             (id.clone(), Listed { places, holder })
         });
         self.listed = listed.collect();
-        if !self.is_reached() {
-            self.contact_since = now;
-        }
         self.hardware = Hardware { ipus, faulty: 0 };
-        (self.contact, self.asked) = (Contact::Reached, asked);
-        true
     }
 
     /// Gives a partition of the pool that no claim has to jobs, or to none for a while.
