@@ -12,11 +12,9 @@ use crate::script::{Scripted, asks, claim, drain, idle_pod, jobs, pod, seen, wis
 /// Runs a job of 16 IPUs until its partition is idle.
 fn run(scripted: &mut Scripted, job: u32, reset: ReuseReset) {
     let idle = if reset == ReuseReset::Always { "idle-reset" } else { "idle" };
+    scripted.runs(job);
     scripted.play(&format!(
-        "begin {job}       -> create {job}
-         up {job}          -> launch {job}, survey pod64
-         launched {job}    ->
-         fini {job} held   -> await-nodes {job}
+        "fini {job} held   -> await-nodes {job}
          nodes-done {job}  -> {idle} {job}
          idle {job}        -> complete {job}, kick"
     ));
@@ -122,13 +120,7 @@ fn reuse_is_not_for_partitions_of_failed_creates_and_resets() {
 #[test]
 fn idle_partitions_go_when_another_size_needs_their_ipus() {
     let mut scripted = idle_pod(ReuseReset::Always, None);
-    for job in [1, 2, 3] {
-        scripted.play(&format!(
-            "begin {job}    -> create {job}
-             up {job}       -> launch {job}, survey pod64
-             launched {job} ->"
-        ));
-    }
+    [1, 2, 3].into_iter().for_each(|job| scripted.runs(job));
     let there = || [1, 2, 3].map(|n| seen(&format!("slurm_{n}"), (n - 1) * 16..n * 16)).to_vec();
     scripted.lists(there());
     for job in [1, 2, 3] {
@@ -140,11 +132,9 @@ fn idle_partitions_go_when_another_size_needs_their_ipus() {
     }
     scripted.lists(there());
     // There is room for 16, and not for 32: the partition next to it goes, not the older ones.
+    scripted.runs(4);
     scripted.play(
-        "begin 4           -> create 4
-         up 4              -> launch 4, survey pod64
-         launched 4        ->
-         fini 4            -> await-nodes 4
+        "fini 4            -> await-nodes 4
          nodes-done 4      -> idle-reset 4
          not-idle 4        -> remove 4
          gone 4            -> kick, survey pod64
@@ -158,11 +148,7 @@ fn idle_partitions_go_when_another_size_needs_their_ipus() {
 #[test]
 fn idle_partitions_of_a_size_that_the_first_in_line_does_not_want_go() {
     let mut scripted = idle_pod(ReuseReset::Always, None);
-    scripted.play(
-        "begin 7       -> create 7
-         up 7          -> launch 7, survey pod64
-         launched 7    ->",
-    );
+    scripted.runs(7);
     scripted.ledger.plan(&wish(9, 64, 60), Seconds(0), &jobs(0, &[(7, 100)]));
     scripted.play(
         "fini 7        -> await-nodes 7
@@ -175,13 +161,7 @@ fn idle_partitions_stay_only_while_a_job_waits_for_their_size() {
     let mut scripted = idle_pod(ReuseReset::OtherUsers, None);
     let idle = IdleRules { keep: Duration::from_secs(1000), ..IdleRules::default() };
     scripted.tell(Event::Models(vec![ModelFacts { idle, ..pod("pod64") }]));
-    for job in [7, 8] {
-        scripted.play(&format!(
-            "begin {job}    -> create {job}
-             up {job}       -> launch {job}, survey pod64
-             launched {job} ->"
-        ));
-    }
+    [7, 8].into_iter().for_each(|job| scripted.runs(job));
     scripted.ledger.plan(&wish(9, 16, 60), Seconds(0), &jobs(0, &[(7, 100), (8, 100)]));
     scripted.play(
         "fini 7        -> await-nodes 7
@@ -215,14 +195,13 @@ fn idle_partitions_go_when_they_are_too_old_too_many_broken_or_drained() {
     for job in [1, 2] {
         run(&mut scripted, job, ReuseReset::Always);
     }
-    let last = "begin 3       -> create 3
-                up 3          -> launch 3, survey pod64
-                launched 3    ->
-                fini 3        -> await-nodes 3
-                nodes-done 3  -> idle-reset 3
-                idle 3        -> kick, remove 1
-                gone 1        -> kick, survey pod64";
-    scripted.play(last);
+    scripted.runs(3);
+    scripted.play(
+        "fini 3        -> await-nodes 3
+         nodes-done 3  -> idle-reset 3
+         idle 3        -> kick, remove 1
+         gone 1        -> kick, survey pod64",
+    );
     let there = || vec![seen("slurm_2", 16..32), seen("slurm_3", 32..48)];
     assert_eq!(scripted.lists(there()), "");
     let mut broken = there();
@@ -251,13 +230,10 @@ fn idle_partitions_go_with_the_settings_they_were_made_for() {
 #[test]
 fn reuse_is_not_for_partitions_of_other_settings_or_with_a_fault_or_a_drain() {
     let mut scripted = idle_pod(ReuseReset::Always, None);
-    let running = "begin 7       -> create 7
-                   up 7          -> launch 7, survey pod64
-                   launched 7    ->";
     let removed = "fini 7        -> await-nodes 7
                    nodes-done 7  -> remove 7
                    gone 7        -> kick, survey pod64";
-    scripted.play(running);
+    scripted.runs(7);
     let keep = Duration::from_secs(1000);
     let keep_for = KeepIdleFor::AnyJob;
     let idle = IdleRules { keep, keep_for, settings: 1, ..IdleRules::default() };
@@ -265,13 +241,13 @@ fn reuse_is_not_for_partitions_of_other_settings_or_with_a_fault_or_a_drain() {
     scripted.play(removed);
     // Other facts of the model do not matter.
     scripted.now.0 += 4_000_000;
-    scripted.play(running);
+    scripted.runs(7);
     scripted.tell(Event::Models(vec![ModelFacts { idle, largest: 32, ..pod("pod64") }]));
     scripted.lists(vec![SeenPartition { fault: Some("link".into()), ..seen("slurm_7", 0..16) }]);
     scripted.lists(vec![seen("slurm_7", 0..16)]);
     scripted.play(removed);
     scripted.now.0 += 4_000_000;
-    scripted.play(running);
+    scripted.runs(7);
     scripted.lists(vec![seen("slurm_7", 0..16)]);
     scripted.play(
         "fini 7        -> await-nodes 7
@@ -299,11 +275,9 @@ fn idle_partition_that_vanished_is_forgotten_or_made_anew() {
 #[test]
 fn reuse_is_not_for_partitions_whose_job_may_still_have_processes() {
     let mut scripted = idle_pod(ReuseReset::Always, None);
+    scripted.runs(7);
     scripted.play(
-        "begin 7         -> create 7
-         up 7            -> launch 7, survey pod64
-         launched 7      ->
-         fini 7 held     -> await-nodes 7
+        "fini 7 held     -> await-nodes 7
          nodes-unknown 7 -> remove 7
          gone 7          -> complete 7, kick, survey pod64",
     );

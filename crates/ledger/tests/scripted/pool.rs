@@ -4,27 +4,35 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ledger::{Drain, DrainScope, DrainedPart, Event, ModelFacts, PoolBlock, PoolPartition, SeenPartition};
-use vipu_types::{IpuCount, PartitionId};
+use vipu_types::IpuCount;
 
 use crate::script::{Scripted, asks, claim, drain, earliest, id, jobs, pod, seen, wish};
 
 /// A partition of a pool: its id, its first IPU on the controller, its size, and whether a job may use a part.
 type Part = (&'static str, u32, u64, bool);
 
-fn listed((name, first, ipus, _): Part) -> SeenPartition {
-    seen(name, first..first + u32::try_from(ipus).unwrap())
+const P16: [Part; 1] = [("p16", 0, 16, false)];
+const P16_AND_Q16: [Part; 2] = [("p16", 0, 16, false), ("q16", 16, 16, false)];
+
+fn member((name, first, ipus, is_reconfigurable): Part) -> PoolPartition {
+    let seen = seen(name, first..first + u32::try_from(ipus).unwrap());
+    let block = PoolBlock { size: IpuCount::new(ipus).unwrap(), is_reconfigurable };
+    PoolPartition { seen, block, gcds: 1, is_ready: true }
 }
 
 fn lists(scripted: &mut Scripted, parts: &[Part], others: &[SeenPartition]) -> String {
-    let in_pool = parts.iter().map(|&part| PoolPartition {
-        seen: listed(part),
-        block: PoolBlock { size: IpuCount::new(part.2).unwrap(), is_reconfigurable: part.3 },
-        gcds: 1,
-        is_ready: true,
-    });
-    let (pod, partitions) = (id("pod64", "vipu"), in_pool.collect());
-    assert_eq!(scripted.tell(Event::Pool { pod, partitions, missing: BTreeMap::new() }), "");
-    scripted.lists(parts.iter().map(|part| listed(*part)).chain(others.iter().cloned()).collect())
+    lists_members(scripted, parts.iter().map(|part| member(*part)).collect(), others)
+}
+
+fn lists_members(
+    scripted: &mut Scripted,
+    partitions: Vec<PoolPartition>,
+    others: &[SeenPartition],
+) -> String {
+    let listed = partitions.iter().map(|it| it.seen.clone()).chain(others.iter().cloned()).collect();
+    let pool = Event::Pool { pod: id("pod64", "vipu"), partitions, missing: BTreeMap::new() };
+    assert_eq!(scripted.tell(pool), "");
+    scripted.lists(listed)
 }
 
 /// A ledger with a pool. The controller lists one more partition, which is of no pool.
@@ -79,73 +87,63 @@ fn mode_pool_keeps_a_partition_for_the_first_job_in_line() {
 
 #[test]
 fn mode_pool_gives_a_partition_to_one_job_after_the_other() {
-    let mut scripted = pool(&[("p16", 0, 16, false)]);
+    let mut scripted = pool(&P16);
     begins(&mut scripted, 7, 16);
-    let of_p16 = |event: &str| {
-        let partition = PartitionId::new("p16").unwrap();
-        match event {
-            "up" => Event::Up(partition),
-            "launched" => Event::Launched(partition),
-            "nodes-done" => Event::NodesDone(partition),
-            "idle" => Event::Idle(partition),
-            "not-idle" => Event::NotIdle(partition),
-            "gone" => Event::Gone(partition),
-            other => panic!("no event {other}"),
-        }
-    };
-    let plays = |scripted: &mut Scripted, event: &str, actions: &str| {
-        assert_eq!(scripted.tell(of_p16(event)), actions, "{event}");
-    };
-    plays(&mut scripted, "up", "launch p16, survey pod64");
-    plays(&mut scripted, "launched", "");
-    scripted.play("fini 7 held -> await-nodes p16");
-    plays(&mut scripted, "nodes-done", "idle-reset p16");
-    plays(&mut scripted, "idle", "complete p16, kick");
+    scripted.play(
+        "up p16           -> launch p16, survey pod64
+         launched p16     ->
+         fini 7 held      -> await-nodes p16
+         nodes-done p16   -> idle-reset p16
+         idle p16         -> complete p16, kick",
+    );
     // It is as new, and stays however old it is.
     scripted.now.0 += 1_000_000_000;
-    lists(&mut scripted, &[("p16", 0, 16, false)], &[]);
+    lists(&mut scripted, &P16, &[]);
     assert_eq!(asks(&scripted, "pod64", 16), "fits");
-    let next = ledger::Claim { partition: PartitionId::new("p16").unwrap(), ..claim("8") };
-    assert_eq!(scripted.tell(Event::begin(next)), "reuse p16 for 8");
-    plays(&mut scripted, "up", "launch p16, survey pod64");
-    plays(&mut scripted, "launched", "");
-    scripted.play("fini 8 held -> await-nodes p16");
-    plays(&mut scripted, "nodes-done", "idle-reset p16");
-    plays(&mut scripted, "not-idle", "withhold p16 for 600, remove p16");
-    plays(&mut scripted, "gone", "complete p16, kick, survey pod64");
+    scripted.play(
+        "begin 8 on p16   -> reuse p16 for 8
+         up p16           -> launch p16, survey pod64
+         launched p16     ->
+         fini 8 held      -> await-nodes p16
+         nodes-done p16   -> idle-reset p16
+         not-idle p16     -> withhold p16 for 600, remove p16
+         gone p16         -> complete p16, kick, survey pod64",
+    );
     let full = "vipu: 16 IPUs of pod64 needed, no such partition of the pool is free";
     assert_eq!(asks(&scripted, "pod64", 16), full);
     scripted.now.0 += 600_000;
-    lists(&mut scripted, &[("p16", 0, 16, false)], &[]);
+    lists(&mut scripted, &P16, &[]);
     assert_eq!(asks(&scripted, "pod64", 16), "fits");
+}
+
+/// A job that has p16 does not get it, because the partition is in error.
+fn is_put_off(scripted: &mut Scripted, job: u32) {
+    scripted.play(&format!(
+        "put-off p16      -> withhold p16 for 600, back p16 (it is in error), survey pod64
+         fini {job}       -> drop p16, await-nodes p16
+         nodes-done p16   -> remove p16
+         gone p16         -> kick, survey pod64"
+    ));
 }
 
 #[test]
 fn mode_pool_puts_a_partition_aside_that_could_not_be_given() {
-    let mut scripted = pool(&[("p16", 0, 16, false), ("q16", 16, 16, false)]);
+    let mut scripted = pool(&P16_AND_Q16);
     assert_eq!(begins(&mut scripted, 7, 16), Some("p16".into()));
-    let partition = PartitionId::new("p16").unwrap();
-    let put_off = Event::CreatePutOff { partition: partition.clone(), reason: "it is in error".into() };
-    let withheld = "withhold p16 for 600, back p16 (it is in error), survey pod64";
-    assert_eq!(scripted.tell(put_off), withheld);
-    let ended = Event::Fini { job: 7, ending: ledger::Ending::Unheld };
-    assert_eq!(scripted.tell(ended), "drop p16, await-nodes p16");
-    assert_eq!(scripted.tell(Event::NodesDone(partition.clone())), "remove p16");
-    scripted.tell(Event::Gone(partition));
+    is_put_off(&mut scripted, 7);
     assert_eq!(begins(&mut scripted, 8, 16), Some("q16".into()));
     assert_eq!(begins(&mut scripted, 9, 16), None);
     scripted.now.0 += 600_000;
-    lists(&mut scripted, &[("p16", 0, 16, false), ("q16", 16, 16, false)], &[]);
+    lists(&mut scripted, &P16_AND_Q16, &[]);
     assert_eq!(begins(&mut scripted, 9, 16), Some("p16".into()));
 }
 
 /// A job of an earlier slurmctld whose run Slurm forgot: processes of the run may be left.
 fn forgotten(scripted: &mut Scripted, run: &str) {
-    let left = ledger::Claim { partition: PartitionId::new("p16").unwrap(), user: 0, ..claim(run) };
-    let until = ledger::Seconds(100);
-    let kept = "keep p16 until 100, end-keep p16";
-    assert_eq!(scripted.tell(Event::Adopt(left, ledger::AdoptedAs::Kept(until))), kept);
-    scripted.tell(Event::KeepRecorded(PartitionId::new("p16").unwrap()));
+    scripted.play(&format!(
+        "adopt-kept {run} on p16 as 0   -> keep p16 until 100, end-keep p16
+         recorded p16                   ->"
+    ));
 }
 
 #[test]
@@ -166,35 +164,32 @@ fn mode_pool_keeps_the_partition_of_a_forgotten_job_that_gets_another() {
     assert_eq!(begins(&mut scripted, 7, 4), Some("p4".into()));
     assert_eq!(begins(&mut scripted, 8, 16), None);
     scripted.now.0 += 600_000;
-    let partition = PartitionId::new("p16").unwrap();
-    assert_eq!(scripted.tell(Event::KeepOver(partition.clone())), "await-nodes p16");
-    assert_eq!(scripted.tell(Event::NodesUnknown(partition.clone())), "remove p16");
-    scripted.tell(Event::Gone(partition));
+    scripted.play(
+        "keep-over p16      -> await-nodes p16
+         nodes-unknown p16  -> remove p16
+         gone p16           -> kick, survey pod64",
+    );
     assert_eq!(begins(&mut scripted, 8, 16), Some("p16".into()));
 }
 
 #[test]
 fn mode_pool_partition_is_freed_by_an_administrator() {
-    let mut scripted = pool(&[("p16", 0, 16, false)]);
-    let partition = PartitionId::new("p16").unwrap();
+    let mut scripted = pool(&P16);
     forgotten(&mut scripted, "7");
-    assert_eq!(scripted.tell(Event::Freed(partition.clone())), "remove p16");
-    scripted.tell(Event::Gone(partition.clone()));
+    scripted.play("freed p16 -> remove p16 \n gone p16 -> kick, survey pod64");
     assert_eq!(begins(&mut scripted, 8, 16), Some("p16".into()));
-    scripted.tell(Event::CreatePutOff { partition: partition.clone(), reason: "it is in error".into() });
-    scripted.tell(Event::Fini { job: 8, ending: ledger::Ending::Unheld });
-    scripted.tell(Event::NodesDone(partition.clone()));
-    scripted.tell(Event::Gone(partition.clone()));
-    assert!(scripted.ledger.is_withheld(&partition));
+    is_put_off(&mut scripted, 8);
+    assert!(scripted.ledger.is_withheld(&claim("p16").partition));
     assert_eq!(begins(&mut scripted, 9, 16), None);
-    assert_eq!(scripted.tell(Event::Freed(partition)), "end-withheld p16, kick");
+    scripted.play("freed p16 -> end-withheld p16, kick");
     assert_eq!(begins(&mut scripted, 9, 16), Some("p16".into()));
 }
 
 /// The claim of a run that begins then on p16.
 fn on_p16(run: &str, start: i64) -> ledger::Claim {
-    let claim = ledger::Claim { partition: PartitionId::new("p16").unwrap(), user: 0, ..claim(run) };
-    ledger::Claim { run: vipu_types::JobRun { start, ..claim.run }, ..claim }
+    let own = claim(run);
+    let run = vipu_types::JobRun { start, ..own.run };
+    ledger::Claim { partition: claim("p16").partition, user: 0, run, ..own }
 }
 
 /// Slurm's saved state is older than the journal, and says that an earlier job still has the partition.
@@ -209,7 +204,7 @@ fn mode_pool_withholds_a_partition_that_slurm_believes_to_be_an_earlier_jobs() {
     ] {
         let settled = |more: &str| format!("{settled}{more}").trim_end_matches(", ").to_owned();
         for is_forgotten in [false, true] {
-            let mut scripted = pool(&[("p16", 0, 16, false)]);
+            let mut scripted = pool(&P16);
             scripted.tell(Event::Adopt(on_p16("7", 5), found));
             let later = on_p16("8", 6);
             match is_forgotten {
@@ -223,76 +218,69 @@ fn mode_pool_withholds_a_partition_that_slurm_believes_to_be_an_earlier_jobs() {
             }
             scripted.tell(Event::Fini { job: 7, ending: ledger::Ending::Unheld });
             assert_eq!(begins(&mut scripted, 9, 16), None, "{found:?}");
-            lists(&mut scripted, &[("p16", 0, 16, false)], &[]);
+            lists(&mut scripted, &P16, &[]);
             assert_eq!(begins(&mut scripted, 9, 16), None, "{found:?}");
         }
     }
 }
 
-/// A run on p16 whose node is cut off: processes of the job may be left.
-fn loses_its_node(scripted: &mut Scripted, job: u32) {
-    let partition = PartitionId::new("p16").unwrap();
-    assert_eq!(begins(scripted, job, 16), Some("p16".into()));
-    scripted.tell(Event::Up(partition.clone()));
-    scripted.tell(Event::Launched(partition.clone()));
-    scripted.tell(Event::Fini { job, ending: ledger::Ending::Unheld });
-    let unknown = Event::NodesUnknown(partition.clone());
-    assert_eq!(scripted.tell(unknown), "withhold p16 for 600, remove p16");
-    scripted.tell(Event::Gone(partition));
-}
-
 #[test]
 fn mode_pool_withholds_a_partition_whatever_is_listed_and_configured() {
-    let all = [("p16", 0, 16, false)];
-    let mut scripted = pool(&all);
-    loses_its_node(&mut scripted, 7);
+    let mut scripted = pool(&P16);
+    assert_eq!(begins(&mut scripted, 7, 16), Some("p16".into()));
+    // The node is cut off: processes of the job may be left.
+    scripted.play(
+        "up p16             -> launch p16, survey pod64
+         launched p16       ->
+         fini 7             -> await-nodes p16
+         nodes-unknown p16  -> withhold p16 for 600, remove p16
+         gone p16           -> kick, survey pod64",
+    );
     lists(&mut scripted, &[], &[]);
-    lists(&mut scripted, &all, &[]);
+    lists(&mut scripted, &P16, &[]);
     assert_eq!(begins(&mut scripted, 8, 16), None);
     for models in [vec![pod("pod64")], vec![], vec![ModelFacts { is_pool: true, ..pod("pod64") }]] {
         scripted.tell(Event::Models(models));
     }
-    lists(&mut scripted, &all, &[]);
+    lists(&mut scripted, &P16, &[]);
     assert_eq!(begins(&mut scripted, 8, 16), None);
     scripted.now.0 += 599_000;
-    lists(&mut scripted, &all, &[]);
+    lists(&mut scripted, &P16, &[]);
     assert_eq!(begins(&mut scripted, 8, 16), None);
     scripted.now.0 += 1_000;
-    lists(&mut scripted, &all, &[]);
+    lists(&mut scripted, &P16, &[]);
     assert_eq!(begins(&mut scripted, 8, 16), Some("p16".into()));
 }
 
 /// The controller need not have listed it yet.
 #[test]
 fn mode_pool_withholds_a_partition_that_is_not_listed() {
-    let all = [("p16", 0, 16, false)];
-    let mut scripted = pool(&all);
+    let mut scripted = pool(&P16);
     assert_eq!(begins(&mut scripted, 7, 16), Some("p16".into()));
     lists(&mut scripted, &[], &[]);
-    scripted.tell(Event::Fini { job: 7, ending: ledger::Ending::Unheld });
-    let partition = PartitionId::new("p16").unwrap();
-    scripted.tell(Event::CreateCancelled(partition.clone()));
-    let unknown = Event::NodesUnknown(partition.clone());
-    assert_eq!(scripted.tell(unknown), "withhold p16 for 600, remove p16");
-    scripted.tell(Event::Gone(partition));
-    lists(&mut scripted, &all, &[]);
+    scripted.play(
+        "fini 7             -> drop p16, cancel p16
+         cancelled p16      -> await-nodes p16
+         nodes-unknown p16  -> withhold p16 for 600, remove p16
+         gone p16           -> kick, survey pod64",
+    );
+    lists(&mut scripted, &P16, &[]);
     assert_eq!(begins(&mut scripted, 8, 16), None);
 }
 
 #[test]
 fn mode_pool_goes_on_withholding_a_partition_of_an_earlier_slurmctld() {
-    let all = [("p16", 0, 16, false)];
     for is_listed in [false, true] {
-        let mut scripted = if is_listed { pool(&all) } else { Scripted::new() };
+        let mut scripted = if is_listed { pool(&P16) } else { Scripted::new() };
         let left = Duration::from_secs(200);
         assert_eq!(scripted.tell(Event::Withheld { claim: on_p16("7", 5), left }), "");
         if !is_listed {
             scripted.tell(Event::Models(vec![ModelFacts { is_pool: true, ..pod("pod64") }]));
-            lists(&mut scripted, &all, &[]);
+            lists(&mut scripted, &P16, &[]);
         }
         assert_eq!(begins(&mut scripted, 8, 16), None);
         scripted.now.0 += 200_000;
-        lists(&mut scripted, &all, &[]);
+        lists(&mut scripted, &P16, &[]);
         assert_eq!(begins(&mut scripted, 8, 16), Some("p16".into()));
     }
 }
@@ -300,67 +288,58 @@ fn mode_pool_goes_on_withholding_a_partition_of_an_earlier_slurmctld() {
 /// The job waits in line meanwhile, and gets another one if the reset fails.
 #[test]
 fn mode_pool_resets_a_partition_before_its_job_has_nodes() {
-    let mut scripted = pool(&[("p16", 0, 16, false), ("q16", 16, 16, false)]);
-    let (p16, q16) = (PartitionId::new("p16").unwrap(), PartitionId::new("q16").unwrap());
-    let waiting = |partition: &PartitionId| {
-        let run = vipu_types::JobRun::waiting(7, 0, 1_799_999_999);
-        ledger::Claim { partition: partition.clone(), run, ..claim("7") }
-    };
-    assert_eq!(scripted.tell(Event::Prepare(waiting(&p16))), "reset p16 for 7");
-    let put_off = Event::CreatePutOff { partition: p16.clone(), reason: "link broken".into() };
-    assert_eq!(scripted.tell(put_off), "withhold p16 for 600, await-nodes p16, survey pod64");
-    assert_eq!(scripted.tell(Event::NodesUnknown(p16.clone())), "remove p16");
-    scripted.tell(Event::Gone(p16.clone()));
-    assert!(scripted.ledger.is_withheld(&p16));
-    assert_eq!(scripted.tell(Event::Prepare(waiting(&q16))), "reset q16 for 7");
-    assert_eq!(scripted.tell(Event::Up(q16.clone())), "kick, survey pod64");
+    let mut scripted = pool(&P16_AND_Q16);
+    scripted.play(
+        "prepare 7 on p16   -> reset p16 for 7
+         put-off p16        -> withhold p16 for 600, await-nodes p16, survey pod64
+         nodes-unknown p16  -> remove p16
+         gone p16           -> kick, survey pod64",
+    );
+    assert!(scripted.ledger.is_withheld(&claim("p16").partition));
     // No process has seen a partition whose job does not come.
-    assert_eq!(scripted.tell(Event::Forgo { job: 7, in_vain: false }), "await-nodes q16");
-    assert_eq!(scripted.tell(Event::NodesUnknown(q16.clone())), "idle-reset q16");
-    scripted.tell(Event::Idle(q16.clone()));
+    scripted.play(
+        "prepare 7 on q16   -> reset q16 for 7
+         up q16             -> kick, survey pod64
+         forgo 7            -> await-nodes q16
+         nodes-unknown q16  -> idle-reset q16
+         idle q16           -> kick",
+    );
     let (wish, next) = (wish(8, 16, 60), claim("8"));
     let choice = scripted.ledger.choose_in_pool(&wish, &next.controller, next.user, &jobs(0, &[])).unwrap();
-    assert_eq!((choice.partition, choice.needs_reset), (q16, false));
+    assert_eq!((choice.partition, choice.needs_reset), (claim("q16").partition, false));
 }
 
 #[test]
 fn mode_pool_has_no_use_for_a_partition_in_error() {
-    let mut scripted = pool(&[("p16", 0, 16, false)]);
-    let broken = SeenPartition { fault: Some("it is in error".into()), ..seen("p16", 0..16) };
-    let block = PoolBlock { size: IpuCount::new(16).unwrap(), is_reconfigurable: false };
-    let partitions = vec![PoolPartition { seen: broken.clone(), block, gcds: 1, is_ready: true }];
-    scripted.tell(Event::Pool { pod: id("pod64", "vipu"), partitions, missing: BTreeMap::new() });
-    scripted.lists(vec![broken]);
+    let mut scripted = pool(&P16);
+    let p16 = member(P16[0]);
+    let broken = SeenPartition { fault: Some("it is in error".into()), ..p16.seen.clone() };
+    lists_members(&mut scripted, vec![PoolPartition { seen: broken, ..p16 }], &[]);
     assert_eq!(begins(&mut scripted, 1, 16), None);
 }
 
 /// Its size exists meanwhile.
 #[test]
 fn mode_pool_gives_no_partition_while_it_is_reset() {
-    let mut scripted = pool(&[("p16", 0, 16, false)]);
-    let (size, seen) = (IpuCount::new(16).unwrap(), listed(("p16", 0, 16, false)));
-    let block = PoolBlock { size, is_reconfigurable: false };
-    let partitions = vec![PoolPartition { seen: seen.clone(), block, gcds: 1, is_ready: false }];
-    scripted.tell(Event::Pool { pod: id("pod64", "vipu"), partitions, missing: BTreeMap::new() });
-    scripted.lists(vec![seen]);
-    assert!(scripted.ledger.pool_serves(&pod("pod64").model, size));
+    let mut scripted = pool(&P16);
+    lists_members(&mut scripted, vec![PoolPartition { is_ready: false, ..member(P16[0]) }], &[]);
+    assert!(scripted.ledger.pool_serves(&pod("pod64").model, IpuCount::new(16).unwrap()));
     assert_eq!(begins(&mut scripted, 1, 16), None);
 }
 
 /// Claims and the driver know a partition by its id alone.
 #[test]
 fn mode_pool_gives_no_partition_whose_name_another_pool_has() {
-    let mut scripted = pool(&[("p16", 0, 16, false)]);
+    let mut scripted = pool(&P16);
     let other = ModelFacts { is_pool: true, controllers: vec![id("pod16", "b").controller], ..pod("pod16") };
     scripted.tell(Event::Models(vec![ModelFacts { is_pool: true, ..pod("pod64") }, other]));
-    lists(&mut scripted, &[("p16", 0, 16, false)], &[]);
-    let (pod, asked, partition) = (id("pod16", "b"), scripted.now, listed(("p16", 0, 16, false)));
-    let block = PoolBlock { size: IpuCount::new(16).unwrap(), is_reconfigurable: false };
-    let partitions = vec![PoolPartition { seen: partition.clone(), block, gcds: 1, is_ready: true }];
-    scripted.tell(Event::Pool { pod: pod.clone(), partitions, missing: BTreeMap::new() });
-    scripted.tell(Event::Inventory { pod, asked, ipus: 16, faulty: 0, partitions: vec![partition] });
+    lists(&mut scripted, &P16, &[]);
+    let (pod, asked, p16) = (id("pod16", "b"), scripted.now, member(P16[0]));
+    let partitions = vec![p16.seen.clone()];
+    scripted.tell(Event::Pool { pod: pod.clone(), partitions: vec![p16], missing: BTreeMap::new() });
+    scripted.tell(Event::Inventory { pod, asked, ipus: 16, faulty: 0, partitions });
     assert!(asks(&scripted, "pod16", 16).contains("no such partition of the pool is free"));
-    lists(&mut scripted, &[("p16", 0, 16, false)], &[]);
+    lists(&mut scripted, &P16, &[]);
     assert_eq!(begins(&mut scripted, 1, 16), None);
 }
 
@@ -394,7 +373,7 @@ fn mode_pool_gives_no_drained_partition() {
 
 fn drained_partition(name: &str) -> Event {
     let Event::Drain(drain) = drain("pod64", None) else { unreachable!() };
-    let part = DrainedPart::Partition(PartitionId::new(name).unwrap());
+    let part = DrainedPart::Partition(claim(name).partition);
     Event::Drain(Drain { scope: DrainScope { part, ..drain.scope }, ..drain })
 }
 

@@ -18,8 +18,8 @@ fn ready() -> Scripted {
 
 /// Returns a ledger in which job 7 is launched.
 fn launched() -> Scripted {
-    let mut scripted = ready();
-    scripted.play("launched 7 -> ");
+    let mut scripted = empty_pod();
+    scripted.runs(7);
     scripted
 }
 
@@ -125,11 +125,7 @@ fn a_controller_that_was_away_is_asked_twice_anew() {
 #[test]
 fn a_controller_that_suddenly_lists_nothing_is_asked_twice_anew() {
     let mut scripted = running();
-    scripted.play(
-        "begin 8    -> create 8
-         up 8       -> launch 8, survey pod64
-         launched 8 ->",
-    );
+    scripted.runs(8);
     let eighth = || vec![seen("slurm_8", 16..32)];
     assert_eq!(later(&mut scripted, 1, eighth()), "");
     assert_eq!(later(&mut scripted, 30, vec![]), "", "both at once");

@@ -2,6 +2,7 @@
 //!
 //! A run is written like its partition id: `7` for job 7, `7r1` for its first requeue, `7p1` for a further
 //! partition of the run. An action names the job, too, if the partition was another job's first: `launch 7 for 8`.
+//! A partition with a name of its own, as in a pool, is written with that name.
 
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -51,6 +52,15 @@ impl Scripted {
         (0..7).rev().map(|order| 1 << order).find(|&size| asks(self, "pod64", size) == "fits")
     }
 
+    /// Plays a job from its begin until it runs.
+    pub fn runs(&mut self, job: u32) {
+        self.play(&format!(
+            "begin {job}     -> create {job}
+             up {job}        -> launch {job}, survey pod64
+             launched {job}  ->"
+        ));
+    }
+
     /// Plays `event -> actions`, line by line.
     pub fn play(&mut self, script: &str) {
         for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -81,8 +91,11 @@ pub fn id(model: &str, host: &str) -> PodId {
     PodId { model: ModelName::new(model).unwrap(), controller }
 }
 
-/// Returns a claim of 16 IPUs on pod64's first controller.
+/// Returns a claim of 16 IPUs on pod64's first controller. A name instead of a run is that of the partition.
 pub fn claim(run: &str) -> Claim {
+    if run.starts_with(char::is_alphabetic) {
+        return Claim { partition: PartitionId::new(run).unwrap(), ..claim("1") };
+    }
     let (run, further) = run.split_once('p').unwrap_or((run, "0"));
     let (job, restart) = run.split_once('r').unwrap_or((run, "0"));
     let run = JobRun { job: job.parse().unwrap(), restart: restart.parse().unwrap(), start: 1_800_000_000 };
@@ -221,6 +234,7 @@ pub fn event_of(text: &str) -> Event {
         "started" => Event::CreateStarted(run.partition),
         "up" => Event::Up(run.partition),
         "failed" => Event::CreateFailed { partition: run.partition, reason: "no room".into() },
+        "put-off" => Event::CreatePutOff { partition: run.partition, reason: "it is in error".into() },
         "no-room" => Event::NoRoom(run.partition),
         "cancelled" => Event::CreateCancelled(run.partition),
         "launched" => Event::Launched(run.partition),
