@@ -10,11 +10,7 @@ use crate::waiting_line::is_among;
 use crate::{Action, Claim, HostAction, Ledger, ModelFacts, Wait, Wish};
 
 /// The controllers that a job may use. None: all of its model.
-type Among<'a> = Option<&'a BTreeSet<ControllerName>>;
-
-fn pods_among<'a>(model: &'a Model, among: Among<'a>) -> impl Iterator<Item = &'a PodId> {
-    model.pods().iter().filter(move |id| is_among(&id.controller, among))
-}
+pub(crate) type Among<'a> = Option<&'a BTreeSet<ControllerName>>;
 
 impl Ledger {
     /// Whether jobs of this model can start, as far as this does not depend on its controllers.
@@ -108,13 +104,22 @@ impl Ledger {
         model: &'a Model,
         among: Among<'a>,
     ) -> impl Iterator<Item = (&'a PodId, &'a Pod)> {
-        self.reached(model).filter(move |(id, _)| is_among(&id.controller, among))
+        self.pods_among(model, among).filter(|(_, pod)| pod.is_reached() && pod.refusing.is_none())
+    }
+
+    /// The Pods of a model that a job may use, in their order.
+    pub(crate) fn pods_among<'a>(
+        &'a self,
+        model: &'a Model,
+        among: Among<'a>,
+    ) -> impl Iterator<Item = (&'a PodId, &'a Pod)> {
+        let allowed = model.pods().iter().filter(move |id| is_among(&id.controller, among));
+        allowed.filter_map(|id| Some((id, self.pods.get(id)?)))
     }
 
     /// The Pods of a model whose controllers answer and do not refuse all jobs, in their order.
     pub(crate) fn reached<'a>(&'a self, model: &'a Model) -> impl Iterator<Item = (&'a PodId, &'a Pod)> {
-        let pods = model.pods().iter().filter_map(|id| Some((id, self.pods.get(id)?)));
-        pods.filter(|(_, pod)| pod.is_reached() && pod.refusing.is_none())
+        self.reached_among(model, None)
     }
 
     /// The reason why no controller of this model has room for this size.
@@ -143,10 +148,8 @@ impl Ledger {
             .map(|(_, pod)| (pod.free_blocks().free(), pod.free_blocks().largest()));
         let (free, largest) =
             blocks.fold((0, 0), |(sum, most), (free, largest)| (sum + free, most.max(largest)));
-        let silent =
-            pods_among(model, among).filter_map(|id| self.pods.get(id)).filter(|pod| !pod.is_reached());
-        let silent = silent.count();
-        let kept = self.claims.tally().kept(name);
+        let silent = self.pods_among(model, among).filter(|(_, pod)| !pod.is_reached()).count();
+        let kept = self.claims.tally().kept_ipus(name);
         let drained = self.reached_among(model, among).map(|(_, pod)| pod.drained_ipus()).sum();
         Wait::Full { model: name.clone(), size, free, largest, kept, drained, silent }
     }
@@ -164,7 +167,7 @@ impl Ledger {
         if self.reached_among(model, among).next().is_some() {
             return None;
         }
-        let mut reasons = pods_among(model, among).filter_map(|id| self.pods.get(id)?.trouble(&id.model));
+        let mut reasons = self.pods_among(model, among).filter_map(|(id, pod)| pod.trouble(&id.model));
         let lost = reasons.find(|why| matches!(why, Wait::Unreachable { .. }));
         Some(lost.unwrap_or_else(|| Wait::NoAnswer { model: model.facts().model.clone() }))
     }

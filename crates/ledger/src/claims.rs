@@ -133,14 +133,19 @@ impl Claims {
         }
     }
 
-    /// The claims of idle partitions.
-    pub(crate) fn idle(&self) -> impl Iterator<Item = (Serial, &Record)> {
-        self.tally.idle().filter_map(|serial| Some((serial, self.records.get(&serial)?)))
+    /// The claims whose jobs have no nodes yet, the oldest first.
+    pub(crate) fn early(&self) -> impl Iterator<Item = (Serial, &Record)> {
+        self.tally.early.iter().filter_map(|serial| self.found(serial))
     }
 
-    /// The claims of partitions that are kept for a while.
+    /// The claims of idle partitions, the oldest first.
+    pub(crate) fn idle(&self) -> impl Iterator<Item = (Serial, &Record)> {
+        self.tally.idle.iter().filter_map(|serial| self.found(serial))
+    }
+
+    /// The claims of partitions that are kept for a while, the oldest first.
     pub(crate) fn kept(&self) -> impl Iterator<Item = (Serial, &Record)> {
-        self.tally.all_kept().filter_map(|serial| Some((serial, self.records.get(&serial)?)))
+        self.tally.kept.iter().filter_map(|serial| self.found(serial))
     }
 
     /// Notes that the controller had no room.
@@ -190,17 +195,16 @@ impl Claims {
 
     /// The job's run that has not ended.
     pub(crate) fn live(&self, job: u32) -> Option<(Serial, &Record)> {
-        self.found(self.live.get(&job))
+        self.live.get(&job).and_then(|serial| self.found(serial))
     }
 
     /// The claim that has this partition id.
     pub(crate) fn holder(&self, partition: &PartitionId) -> Option<(Serial, &Record)> {
-        self.found(self.holders.get(partition))
+        self.holders.get(partition).and_then(|serial| self.found(serial))
     }
 
-    fn found(&self, serial: Option<&Serial>) -> Option<(Serial, &Record)> {
-        let serial = *serial?;
-        Some((serial, self.records.get(&serial)?))
+    fn found(&self, serial: &Serial) -> Option<(Serial, &Record)> {
+        Some((*serial, self.records.get(serial)?))
     }
 
     /// Whether a claim of this Pod has the partition id. The controller of another Pod may have a stranger's

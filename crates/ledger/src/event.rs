@@ -157,12 +157,11 @@ pub enum Event {
     /// prepared partition, the run has it at once, and is launched as [`Launch`] says. Otherwise the id is new:
     /// [`crate::Ledger::new_id`]. A claim on a partition that another claim has is ignored.
     Begin(Claim, Launch),
-    /// A new slurmctld found this job of an earlier one. Ignored while the partition has a claim: see
-    /// [`crate::Ledger::holder`].
+    /// A new slurmctld found this job of an earlier one. Ignored while a claim of the job has the partition. If
+    /// another job has it, [`crate::Ledger::is_of_another`] says which of the two keeps it.
     Adopt(Claim, AdoptedAs),
     /// A partition of an earlier slurmctld has no run any more. It has to be removed, and no job waits for
-    /// that. Its job may have a newer run. Ignored while the partition has a claim, unless it is of a pool and the
-    /// claim is of an earlier job.
+    /// that. Its job may have a newer run. Ignored while the partition has a claim.
     Orphan(Claim),
     /// Slurm took the job's nodes away (job_fini). Unknown jobs and repetitions are ignored: raise the
     /// completion gate only while [`crate::Ledger::live_claim`] knows the job.

@@ -114,18 +114,14 @@ impl Ledger {
     }
 
     fn overcommitted(&self) -> Vec<Violation> {
-        let mut found = Vec::new();
-        for (id, pod) in &self.pods {
-            let claimed = match pod.is_pool() {
-                true => self.ipus_claimed_in_pool(pod),
-                false => self.claims.ipus_claimed(id),
-            };
+        let of_pod = |(id, pod): (&PodId, &Pod)| {
+            let claimed =
+                if pod.is_pool() { self.ipus_claimed_in_pool(pod) } else { self.claims.ipus_claimed(id) };
             let (free, ipus) = (pod.free_blocks().free(), pod.hardware().ipus);
-            if ipus > 0 && claimed + u64::from(free) > u64::from(ipus) {
-                found.push(Violation::Overcommitted { pod: id.clone(), claimed, free, ipus });
-            }
-        }
-        found
+            let is_too_much = ipus > 0 && claimed + u64::from(free) > u64::from(ipus);
+            is_too_much.then(|| Violation::Overcommitted { pod: id.clone(), claimed, free, ipus })
+        };
+        self.pods.iter().filter_map(of_pod).collect()
     }
 
     /// The IPUs of claims in a pool. Claims of an earlier mode have others.
@@ -136,15 +132,12 @@ impl Ledger {
     }
 
     fn stale_free_blocks(&self) -> Vec<Violation> {
-        let mut found = Vec::new();
-        for (id, pod) in &self.pods {
+        let of_pod = |(id, pod): (&PodId, &Pod)| {
             let (kept, counted) = (pod.free_blocks(), pod.counted());
-            if *kept != counted {
-                let (kept, counted) = (kept.free(), counted.free());
-                found.push(Violation::StaleFreeBlocks { pod: id.clone(), kept, counted });
-            }
-        }
-        found
+            let (is_stale, pod) = (*kept != counted, id.clone());
+            is_stale.then(|| Violation::StaleFreeBlocks { pod, kept: kept.free(), counted: counted.free() })
+        };
+        self.pods.iter().filter_map(of_pod).collect()
     }
 
     fn stale_drains(&self) -> Vec<Violation> {

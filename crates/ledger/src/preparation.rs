@@ -30,13 +30,12 @@ impl Ledger {
 
     /// All partitions that are prepared or being prepared, the oldest first.
     pub fn preparations(&self) -> impl Iterator<Item = Preparation> {
-        let early = self.claims.tally().early().filter_map(|serial| self.claims.get(serial));
-        early.filter_map(Preparation::of)
+        self.claims.early().filter_map(|(_, record)| Preparation::of(record))
     }
 
     /// Whether a partition is prepared, or being prepared, for any job.
     pub fn is_any_prepared(&self) -> bool {
-        self.claims.tally().early().next().is_some()
+        self.claims.early().next().is_some()
     }
 
     /// Whether a partition may be prepared for a job. It may not if a preparation failed a short while ago.

@@ -59,7 +59,7 @@ impl Ledger {
         let is_on_drained = |claim: &Claim| {
             claim.model == *model && self.pods.get(&claim.pod()).is_some_and(|pod| pod.drains_claim(claim))
         };
-        let early = self.claims.tally().early();
-        early.filter(|it| self.claims.get(*it).is_some_and(|it| is_on_drained(&it.claim))).collect()
+        let early = self.claims.early().filter(|(_, record)| is_on_drained(&record.claim));
+        early.map(|(serial, _)| serial).collect()
     }
 }

@@ -13,11 +13,11 @@ use crate::claim_record::Record;
 pub(crate) struct Tally {
     models: BTreeMap<ModelName, OfModel>,
     /// The claims whose jobs have no nodes yet.
-    early: BTreeSet<Serial>,
+    pub(crate) early: BTreeSet<Serial>,
     /// The claims of idle partitions.
-    idle: BTreeSet<Serial>,
+    pub(crate) idle: BTreeSet<Serial>,
     /// The claims of partitions that are kept for a while.
-    kept: BTreeSet<Serial>,
+    pub(crate) kept: BTreeSet<Serial>,
 }
 
 /// The counts of one model.
@@ -72,28 +72,13 @@ impl Tally {
         }
     }
 
-    /// The claims whose jobs have no nodes yet, the oldest first.
-    pub(crate) fn early(&self) -> impl Iterator<Item = Serial> {
-        self.early.iter().copied()
-    }
-
-    /// The claims of idle partitions, the oldest first.
-    pub(crate) fn idle(&self) -> impl Iterator<Item = Serial> {
-        self.idle.iter().copied()
-    }
-
-    /// The claims of partitions that are kept for a while, the oldest first.
-    pub(crate) fn all_kept(&self) -> impl Iterator<Item = Serial> {
-        self.kept.iter().copied()
-    }
-
     /// The number of claims of a user and a model whose jobs have no nodes yet.
     pub(crate) fn early_of(&self, model: &ModelName, user: u32) -> u64 {
         self.models.get(model).and_then(|counts| counts.early.get(&user)).copied().unwrap_or(0)
     }
 
     /// The IPUs of a model in partitions of failed runs.
-    pub(crate) fn kept(&self, model: &ModelName) -> u64 {
+    pub(crate) fn kept_ipus(&self, model: &ModelName) -> u64 {
         self.models.get(model).map_or(0, |counts| counts.kept)
     }
 

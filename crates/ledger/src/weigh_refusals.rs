@@ -87,13 +87,11 @@ impl Ledger {
     pub(crate) fn may_ask(&self, wish: &Wish, jobs: &impl Jobs) -> Option<ControllerName> {
         let model = self.models.get(&wish.model).filter(|model| self.usable(model).is_ok())?;
         let user = jobs.user_of(wish.job());
-        let mut pods = model.pods().iter().filter_map(|id| Some((id, self.pods.get(id)?)));
+        let mut pods = self.pods_among(model, wish.controllers.as_ref());
         let has_room =
             |pod: &Pod| pod.free_blocks().has_room_for(wish.size) && wish.size.get() <= model.facts().largest;
         let lets_ask = |pod: &Pod| pod.refusing.as_ref().is_some_and(|refusing| refusing.lets_ask(user));
-        let found = pods.find(|(id, pod)| {
-            wish.may_use(&id.controller) && pod.is_reached() && lets_ask(pod) && has_room(pod)
-        });
+        let found = pods.find(|(_, pod)| pod.is_reached() && lets_ask(pod) && has_room(pod));
         found.map(|(id, _)| id.controller.clone())
     }
 }

@@ -1,7 +1,10 @@
 //! IPUs on which administrators let nothing new start.
 
-use crate::script::{asks, drain, earliest, empty_pod, id, jobs, pod, pod_with, row_of, scope, seen, wish};
-use ledger::{Candidate, Claim, Drain, DrainScope, Event, Ledger, ModelFacts, Place, Placement, Seconds};
+use crate::script::{
+    asks, drain, earliest, empty_pod, id, jobs, pod, pod_with, pod_with_a_second_controller, row_of, scope,
+    seen, wish,
+};
+use ledger::{Candidate, Claim, Drain, DrainScope, Event, Ledger, Place, Placement, Seconds};
 
 const REASON: &str = "vipu: pod64 is drained: new switch";
 
@@ -77,11 +80,7 @@ fn an_ipu_is_left_out_of_new_partitions() {
 
 #[test]
 fn other_controllers_of_the_model_take_the_jobs() {
-    let mut scripted = empty_pod();
-    let controllers = ["vipu", "b"].map(|host| id("pod64", host).controller).to_vec();
-    scripted.tell(Event::Models(vec![ModelFacts { controllers, ..pod("pod64") }]));
-    let (other, asked) = (id("pod64", "b"), scripted.now);
-    scripted.tell(Event::Inventory { pod: other, asked, ipus: 4, faulty: 0, partitions: vec![] });
+    let mut scripted = pod_with_a_second_controller();
     let at = |host| DrainScope { controller: Some(id("pod64", host).controller), ..scope("pod64", None) };
     let Event::Drain(of_model) = drain("pod64", None) else { unreachable!() };
     scripted.tell(Event::Drain(Drain { scope: at("vipu"), ..of_model.clone() }));

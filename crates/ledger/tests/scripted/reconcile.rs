@@ -6,16 +6,6 @@ use ledger::{Event, ModelFacts, SeenPartition};
 
 use crate::script::{Scripted, empty_pod, foreign, id, listing, pod, seen};
 
-/// Returns a ledger in which job 7 has its partition and is about to be launched.
-fn ready() -> Scripted {
-    let mut scripted = empty_pod();
-    scripted.play(
-        "begin 7       -> create 7
-         up 7          -> launch 7, survey pod64",
-    );
-    scripted
-}
-
 /// Returns a ledger in which job 7 is launched.
 fn launched() -> Scripted {
     let mut scripted = empty_pod();
@@ -183,7 +173,8 @@ fn a_partition_renumbered_without_an_agent_has_not_moved() {
 
 #[test]
 fn a_listing_from_before_the_launch_says_nothing_of_it() {
-    let mut scripted = ready();
+    let mut scripted = empty_pod();
+    scripted.play("begin 7 -> create 7 \n up 7 -> launch 7, survey pod64");
     let before = listing(&scripted, 64, vec![]);
     scripted.play("launched 7 -> ");
     assert_eq!(scripted.tell(before), "");

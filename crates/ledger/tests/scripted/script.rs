@@ -167,6 +167,16 @@ pub fn foreign(scripted: &Scripted, host: &str) -> usize {
     held.iter().filter(|held| matches!(held.by, Holder::Foreign { .. })).count()
 }
 
+/// Returns a Pod64 as [`empty_pod`], with a second controller on host `b` that has 4 IPUs.
+pub fn pod_with_a_second_controller() -> Scripted {
+    let mut scripted = empty_pod();
+    let controllers = ["vipu", "b"].map(|host| id("pod64", host).controller).to_vec();
+    scripted.tell(Event::Models(vec![ModelFacts { controllers, ..pod("pod64") }]));
+    let (pod, asked) = (id("pod64", "b"), scripted.now);
+    scripted.tell(Event::Inventory { pod, asked, ipus: 4, faulty: 0, partitions: vec![] });
+    scripted
+}
+
 /// Returns a Pod64 without partitions whose controller answered.
 pub fn empty_pod() -> Scripted {
     let mut scripted = Scripted::new();

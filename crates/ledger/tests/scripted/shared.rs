@@ -1,6 +1,6 @@
 //! Trouble and refusals that no job has caused.
 
-use crate::script::{Scripted, asks, claim, empty_pod, id, jobs, pod, wish};
+use crate::script::{Scripted, asks, claim, empty_pod, id, jobs, pod, pod_with_a_second_controller, wish};
 use ledger::{Claim, Event, Jobs, KnownJobs, Seconds};
 use vipu_types::IpuCount;
 
@@ -127,11 +127,7 @@ fn a_controller_that_refuses_all_is_asked_at_least_every_ten_minutes() {
 
 #[test]
 fn a_controller_that_refuses_all_keeps_no_job_from_the_others() {
-    let mut scripted = empty_pod();
-    let controllers = ["vipu", "b"].map(|host| id("pod64", host).controller).to_vec();
-    scripted.tell(Event::Models(vec![ledger::ModelFacts { controllers, ..pod("pod64") }]));
-    let (pod, asked) = (id("pod64", "b"), scripted.now);
-    scripted.tell(Event::Inventory { pod, asked, ipus: 4, faulty: 0, partitions: vec![] });
+    let mut scripted = pod_with_a_second_controller();
     scripted.tell(refuses(true));
     let taken = |scripted: &mut Scripted, ipus| {
         let answer = scripted.ledger.may_start(&wish(101, ipus, 60), &Users(jobs(0, &[])));
