@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use vipu_status_reader::Source;
-
 use crate::arguments::{Command, Common};
 use crate::error::Failure;
 use crate::interface::Interface;
 use crate::page::Colours;
 use crate::safe;
+use crate::source::Source;
 use crate::surroundings::Surroundings;
 
 /// The name of the files.

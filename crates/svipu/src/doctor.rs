@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use vipu_doctor::{Examination, Finding, Host, Level};
-use vipu_status_reader::Source;
 
 use crate::arguments::Common;
 use crate::configuration::Configuration;
 use crate::error::Failure;
 use crate::page::Tone;
+use crate::source::Source;
 use crate::surroundings::Surroundings;
 use crate::{Output, document, safe, view};
 

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use slurm_conf::Plugstack;
-use vipu_status::{Status, file_names};
-use vipu_status_reader::{OLD, Source};
+use vipu_status::{OLD, Status, file_names};
 
 use crate::error::Failure;
 use crate::slurm_files::SlurmFiles;
+use crate::source::Source;
 use crate::surroundings::Surroundings;
 use crate::times::span;
 

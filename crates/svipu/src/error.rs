@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use vipu_status::file_names;
-use vipu_status_reader::Source;
+
+use crate::source::Source;
 
 /// The reason why svipu shows nothing. Each text is one line and says what to do where that is not plain.
 #[derive(Debug, thiserror::Error)]

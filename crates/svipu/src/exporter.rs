@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use vipu_exporter::Document;
-use vipu_status_reader::Source;
 
 use crate::document;
 use crate::error::Failure;
+use crate::source::Source;
 
 /// Serves until the process ends. Returns only the reason why it cannot.
 pub(crate) fn serve(listen: SocketAddr, place: PathBuf) -> Failure {

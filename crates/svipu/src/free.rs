@@ -10,10 +10,10 @@ use std::{fs, process};
 
 use vipu_admin::{Request, UserRequest};
 use vipu_status::{Partition, State, Status, file_names};
-use vipu_status_reader::Source;
 
 use crate::arguments::options::PartitionCommand;
 use crate::error::Failure;
+use crate::source::Source;
 use crate::surroundings::Surroundings;
 use crate::{document, names, safe, steering};
 

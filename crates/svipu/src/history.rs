@@ -6,8 +6,8 @@ use std::cell::Cell;
 use std::collections::HashMap;
 
 use vipu_status::{AuditLine, Job};
-use vipu_status_reader::NoAuditLog;
 
+use crate::audit_log::NoAuditLog;
 use crate::error::Failure;
 use crate::page::{Page, Tone};
 use crate::table::Column;

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod audit_log;
 mod background;
 mod conf;
 mod configuration;
@@ -36,6 +37,7 @@ mod plan;
 mod reservations;
 mod safe;
 mod slurm_files;
+mod source;
 mod status;
 mod steering;
 mod surroundings;

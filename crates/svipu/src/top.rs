@@ -25,12 +25,12 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use nix::sys::signal::Signal;
 use vipu_status::Status;
-use vipu_status_reader::Source;
 
 use crate::arguments::Command;
 use crate::background::Background;
 use crate::configuration::Configuration;
 use crate::error::Failure;
+use crate::source::Source;
 use crate::{Arguments, Output, Surroundings, Users, document};
 use screen::Event;
 

@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 use vipu_status::{Job, Model, Partition, Status, WaitingJob};
-use vipu_status_reader::Source;
 
 use crate::arguments::Common;
 use crate::error::Failure;
 use crate::history::record::{History, Totals};
 use crate::page::{Page, Tone};
+use crate::source::Source;
 use crate::surroundings::Surroundings;
 use crate::{document, names, safe};
 

@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 
-use vipu_status::{Contact, OtherUse, Pod, State, Status};
+use vipu_status::{Contact, OLD, OtherUse, Pod, State, Status};
 
 use crate::controllers::Controller;
 use crate::finding::Finding;
@@ -12,9 +12,6 @@ use crate::slurm_conf::Slurm;
 
 /// The difference in seconds that two clocks may have.
 const CLOCKS: i64 = 5;
-
-/// The age in seconds from which slurmctld may be down. It writes every 10 s at least.
-const OLD: i64 = 30;
 
 /// The status document: the one that svipu found, or that of this slurmctld. The error says why it is none.
 pub(crate) fn document(

@@ -8,8 +8,7 @@ use axum::response::{IntoResponse as _, Response};
 use serde::Serialize;
 use tokio::sync::Semaphore;
 use tokio::{task, time};
-use vipu_status::Status;
-use vipu_status_reader::OLD;
+use vipu_status::{OLD, Status};
 
 /// An answer in JSON.
 pub(crate) fn json(code: StatusCode, value: &impl Serialize) -> Response {

@@ -37,6 +37,9 @@ use serde::{Deserialize, Serialize};
 /// The time limit, in seconds, of waiting jobs without one: a year, as Slurm counts for them.
 pub const UNLIMITED: u64 = 365 * 86_400;
 
+/// The age of a document in seconds from which slurmctld may be down. slurmctld writes every 10 s.
+pub const OLD: i64 = 30;
+
 /// The version of the document's form.
 pub const SCHEMA: u32 = 1;
 

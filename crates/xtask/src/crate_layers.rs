@@ -11,7 +11,7 @@ use crate::{import_circles, run};
 /// The crates of the product, lowest first. A crate depends only on crates of the lines above its own.
 const LAYERS: &[&[&str]] = &[
     &["failpoints", "slurm-conf", "slurm-release", "vipu-admin", "vipu-status", "vipu-types"],
-    &["ipuof", "ledger", "slurm-host", "vipu-client", "vipu-conf", "vipu-status-reader"],
+    &["ipuof", "ledger", "slurm-host", "vipu-client", "vipu-conf"],
     &["driver", "vipu-forecast"],
     &["frontend", "vipu-doctor", "vipu-exporter"],
     &[

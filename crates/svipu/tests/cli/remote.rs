@@ -110,7 +110,10 @@ fn cli_svipu_exporter_starts_before_the_document_is_there() {
     let before = readable();
     fs::write(folder.path().join("vipu_status.json"), pod64().to_json().unwrap()).unwrap();
     let after = readable();
+    let url = format!("http://{}/", address.unwrap());
+    let shown = run_on(url.as_ref(), "map", &surroundings(&[])).stdout;
     exporter.kill().unwrap();
     exporter.wait().unwrap();
     assert_eq!((before, after), (Some('0'), Some('1')), "{line}");
+    assert_eq!(shown, run(&pod64().without_owners(), "map").stdout);
 }

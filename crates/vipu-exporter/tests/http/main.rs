@@ -13,7 +13,6 @@ use std::time::SystemTime;
 
 use tempfile::TempDir;
 use vipu_status::{Contact, Ipus, Job, Limits, Model, Partition, Place, Pod, SCHEMA, State, Status};
-use vipu_status_reader::Source;
 
 /// An exporter that serves until the tests end.
 struct Exporter {
@@ -26,9 +25,12 @@ impl Exporter {
     fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (ready, address) = mpsc::channel();
-        let source = Source::File(folder.path().join("vipu_status.json"));
+        let path = folder.path().join("vipu_status.json");
         thread::spawn(move || {
-            let read = move || source.read();
+            let read = move || {
+                let text = fs::read(&path).map_err(|why| format!("cannot read it: {why}"))?;
+                Status::parse(&text).map_err(|why| why.to_string())
+            };
             vipu_exporter::run(([127, 0, 0, 1], 0).into(), read, |address| ready.send(address).unwrap())
         });
         Self { address: address.recv().unwrap(), folder }

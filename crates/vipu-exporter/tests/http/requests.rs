@@ -1,7 +1,6 @@
 //! What clients may ask.
 
 use vipu_status::Status;
-use vipu_status_reader::Source;
 
 use super::{Exporter, now, pod32};
 
@@ -108,11 +107,11 @@ fn cli_exporter_is_healthy_while_the_document_is_new() {
 #[test]
 fn cli_exporter_gives_other_hosts_the_document_without_owners() {
     let exporter = Exporter::serve(&pod32());
-    let source = Source::from(std::path::PathBuf::from(format!("http://{}/", exporter.address)));
-    let status = source.read().unwrap();
+    let status = Status::parse(exporter.get("/status").body.as_bytes()).unwrap();
     assert_eq!(status.models, pod32().models);
     assert_eq!((&status.partitions[0].id, &status.partitions[0].job), (&None, &None));
     assert!(!exporter.get("/stats").body.contains("4711"));
     exporter.write(b"{");
-    assert!(source.read().unwrap_err().contains("it is no status document: EOF"));
+    let refused = exporter.get("/status");
+    assert!(refused.code == 503 && refused.body.contains("it is no status document: EOF"), "{refused:?}");
 }

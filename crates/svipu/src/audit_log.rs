@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use vipu_status::{AUDIT_LOG, AuditLine, OLD_AUDIT_LOGS, file_names};
 
-use crate::{Source, file};
+use crate::source::{self, Source};
 
 /// The greatest length of a line in bytes. A longer one is none of slurmctld's.
 const MOST_LINE: u64 = 64 << 10;
@@ -17,7 +17,7 @@ const MOST_FILE: u64 = 32 << 20;
 
 /// The reason why there is no audit log. Each text is a part of a sentence.
 #[derive(Debug, PartialEq, Eq)]
-pub enum NoAuditLog {
+pub(crate) enum NoAuditLog {
     /// The document is not the whole one, beside which the log is.
     Elsewhere,
     /// The user may not read the log.
@@ -34,7 +34,7 @@ impl Source {
     ///
     /// # Errors
     /// The reason why there is no log.
-    pub fn audit_log(
+    pub(crate) fn audit_log(
         &self,
         wanted: impl Fn(&str) -> bool,
         mut each: impl FnMut(AuditLine),
@@ -65,7 +65,7 @@ fn open_all(log: &Path) -> Result<Vec<File>, NoAuditLog> {
     let older = (1..=OLD_AUDIT_LOGS).map(|number| PathBuf::from(format!("{}.{number}", log.display())));
     let mut files: Vec<(File, Metadata)> = Vec::new();
     for path in std::iter::once(log.to_owned()).chain(older) {
-        match file::open(&path) {
+        match source::open(&path) {
             Ok((file, facts)) => {
                 if !files.iter().any(|(_, known)| (known.dev(), known.ino()) == (facts.dev(), facts.ino())) {
                     files.push((file, facts));
