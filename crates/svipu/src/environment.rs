@@ -114,7 +114,7 @@ fn partition<'a>(view: &'a View<'_>, job: Option<&str>) -> Result<&'a Partition,
             view.user(entry.job.as_deref())
         ))),
         ([], None, None) => Err(refused("waits for its IPUs: see svipu why".to_owned())),
-        _ => Err(Failure::WhichJob(which(&running))),
+        _ => Err(Failure::Words(which(&running))),
     }
 }
 
@@ -128,8 +128,8 @@ fn only_one<'a>(view: &'a View<'_>) -> Result<&'a Partition, Failure> {
     let running: Vec<_> = view.chosen.partitions.iter().filter(own).collect();
     match &*running {
         [partition] => Ok(partition),
-        [] => Err(Failure::WhichJob("the document names no job of yours that runs on IPUs".to_owned())),
-        _ => Err(Failure::WhichJob(which(&running))),
+        [] => Err(Failure::Words("the document names no job of yours that runs on IPUs".to_owned())),
+        _ => Err(Failure::Words(which(&running))),
     }
 }
 

@@ -30,8 +30,9 @@ pub(crate) enum Failure {
     Unknown { kind: &'static str, name: String, known: String },
     #[error("{path}: no node offers such a model{known}: see Gres=vipu:<model>:no_consume:<IPUs>", path = .0.display(), known = if .1.is_empty() { String::new() } else { format!(" (known are {})", .1) })]
     NoModel(PathBuf, String),
+    /// A reason that no other command has.
     #[error("{0}")]
-    Conf(String),
+    Words(String),
     #[error("column {name} is unknown: the columns are {known}")]
     Column { name: String, known: String },
     #[error("job {job} {why}")]
@@ -41,8 +42,6 @@ pub(crate) enum Failure {
          use svipu env without an option for a container, and write the options by hand"
     )]
     NoContainer(String),
-    #[error("{0}")]
-    WhichJob(String),
     #[error(
         "svipu hostfile tells of the job in which it runs: use it in the batch script of job {0}, or in salloc's shell"
     )]
@@ -63,8 +62,6 @@ pub(crate) enum Failure {
     NoColumns,
     #[error("--json goes with conf show, doctor, env, limits and the commands that show the status document")]
     NoJson,
-    #[error("{0}")]
-    Limits(String),
     #[error("cannot listen on {0}: {1}: give --listen ADDRESS:PORT")]
     Listen(SocketAddr, io::Error),
     #[error("{socket}: {why}", socket = .0.display(), why = .1)]
@@ -75,8 +72,6 @@ pub(crate) enum Failure {
     Refused(String),
     #[error("give --reason TEXT, for slurmctld's log")]
     NoReason,
-    #[error("{0}")]
-    NotFreed(String),
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),
 }

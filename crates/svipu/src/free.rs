@@ -48,19 +48,19 @@ fn of_user(
     patience: Duration,
 ) -> Result<String, Failure> {
     let Source::File(path) = source else {
-        return Err(Failure::NotFreed(format!(
+        return Err(Failure::Words(format!(
             "{source} takes no requests: name the document in StatusDir with --status"
         )));
     };
     let read = || document::read(source, surroundings.user);
     let status = read()?;
-    let partition = own_kept(&status, id, surroundings).map_err(Failure::NotFreed)?;
+    let partition = own_kept(&status, id, surroundings).map_err(Failure::Words)?;
     let done = format!(
         "{} was kept for job {} and is being removed\n",
         safe::cut(id, safe::LINE),
         names::job(partition.job.as_deref())
     );
-    let target = request.to_target().map_err(|why| Failure::NotFreed(format!("the request: {why}")))?;
+    let target = request.to_target().map_err(|why| Failure::Words(format!("the request: {why}")))?;
     let link = make(&path.with_file_name(file_names::requests(&status.writer.cluster)), &target)?;
     let began = Instant::now();
     while began.elapsed() < patience {
@@ -71,7 +71,7 @@ fn of_user(
         sleep(LOOK);
     }
     let hint = document::warning(&status, surroundings.now);
-    Err(Failure::NotFreed(withdraw(&link, id, hint.as_deref().unwrap_or("see slurmctld's log"))))
+    Err(Failure::Words(withdraw(&link, id, hint.as_deref().unwrap_or("see slurmctld's log"))))
 }
 
 /// The partition with this id, if it is kept for a job of the user. The error tells why it is not.
@@ -123,7 +123,7 @@ fn make(dir: &Path, target: &str) -> Result<PathBuf, Failure> {
             }
             _ => "an administrator can free the partition on the host of slurmctld",
         };
-        Failure::NotFreed(format!("cannot make a request in {}: {why}; {hint}", dir.display()))
+        Failure::Words(format!("cannot make a request in {}: {why}; {hint}", dir.display()))
     };
     symlink(target, &link).map(|()| link).map_err(failed)
 }

@@ -77,7 +77,7 @@ pub(crate) fn show(
 fn user(given: Option<&str>, surroundings: &Surroundings) -> Result<String, Failure> {
     let Some(given) = given else {
         let own = surroundings.users.name(surroundings.user);
-        return own.ok_or_else(|| Failure::Limits("this host does not know your name: give it".to_owned()));
+        return own.ok_or_else(|| Failure::Words("this host does not know your name: give it".to_owned()));
     };
     let id = given.parse().ok().filter(|_| surroundings.users.id(given).is_none());
     Ok(id.and_then(|id| surroundings.users.name(id)).unwrap_or_else(|| given.to_owned()))
@@ -89,7 +89,7 @@ fn ask(user: &str, surroundings: &Surroundings) -> Result<String, Failure> {
     scontrol.args(["show", "assoc_mgr", "flags=assoc,qos", &format!("users={user}")]);
     scontrol.env_clear().envs(&surroundings.variables).stdin(Stdio::null());
     let output = scontrol.output().map_err(|why| {
-        Failure::Limits(match why.kind() {
+        Failure::Words(match why.kind() {
             ErrorKind::NotFound => {
                 "this host has no scontrol in PATH, with which svipu asks for limits".to_owned()
             }
@@ -100,7 +100,7 @@ fn ask(user: &str, surroundings: &Surroundings) -> Result<String, Failure> {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let errors = String::from_utf8_lossy(&output.stderr);
-    Err(Failure::Limits(refusal(errors.trim().lines().last().unwrap_or("it printed nothing"))))
+    Err(Failure::Words(refusal(errors.trim().lines().last().unwrap_or("it printed nothing"))))
 }
 
 fn refusal(error: &str) -> String {
@@ -114,14 +114,14 @@ fn refusal(error: &str) -> String {
 /// Checks that the records can tell the limits of the user.
 fn check(records: &[Record], user: &str) -> Result<(), Failure> {
     if records.is_empty() {
-        return Err(Failure::Limits(
+        return Err(Failure::Words(
             "slurmctld knows no associations and no QOS: limits need AccountingStorageType=accounting_storage/slurmdbd"
                 .to_owned(),
         ));
     }
     if records.iter().all(|record| record.limits.is_empty()) {
         let why = "Slurm's accounting does not count IPUs: AccountingStorageTRES in slurm.conf has neither gres/vipu nor license/vipu";
-        return Err(Failure::Limits(why.to_owned()));
+        return Err(Failure::Words(why.to_owned()));
     }
     match of_user(records, user).next() {
         Some(_) => Ok(()),

@@ -50,36 +50,26 @@ pub(crate) fn show(view: &View<'_>, ipus: IpuCount, duration: Duration) -> Resul
 fn answer<'a>(view: &View<'_>, model: &'a Model, ipus: IpuCount, duration: Duration) -> Answer<'a> {
     let limit = model.limits.job;
     let refused = (ipus.get() > limit).then(|| format!("a job on {} gets at most {limit} IPUs", model.name));
+    let unknown =
+        Answer { model: &model.name, at: None, controller: None, places: vec![], refused, causes: vec![] };
     // The line counts in full, whatever jobs the options choose.
     let forecast = ModelForecast::new(view.all, model, view.surroundings.now);
-    let start = forecast.filter(|_| refused.is_none()).and_then(|it| it.new_job(ipus, duration));
+    let start = forecast.filter(|_| unknown.refused.is_none()).and_then(|it| it.new_job(ipus, duration));
     let is_open = |start: &Start| start.time(view.surroundings.now.max(view.all.written)).is_none();
     if start.as_ref().is_some_and(is_open) {
         let text = "Jobs without a time limit have the IPUs, or come before.".to_owned();
-        let causes = vec![Sentence::new("unlimited", text)];
-        return Answer { model: &model.name, at: None, controller: None, places: vec![], refused, causes };
+        return Answer { causes: vec![Sentence::new("unlimited", text)], ..unknown };
     }
-    if let Some(text) = not_in_pool(model, ipus).filter(|_| refused.is_none()) {
-        let causes = vec![Sentence::new("no_such_size", text)];
-        return Answer { model: &model.name, at: None, controller: None, places: vec![], refused, causes };
+    if let Some(text) = not_in_pool(model, ipus).filter(|_| unknown.refused.is_none()) {
+        return Answer { causes: vec![Sentence::new("no_such_size", text)], ..unknown };
     }
-    let Start { at, controller, places } = match start {
-        Some(start) => start,
-        None => {
-            let causes =
-                if refused.is_some() { vec![] } else { causes::stops(view, model, view.surroundings.now) };
-            return Answer {
-                model: &model.name,
-                at: None,
-                controller: None,
-                places: vec![],
-                refused,
-                causes,
-            };
+    match start {
+        Some(Start { at, controller, places }) => {
+            Answer { at: Some(at), controller: Some(controller), places, ..unknown }
         }
-    };
-    let (at, controller, causes) = (Some(at), Some(controller), vec![]);
-    Answer { model: &model.name, at, controller, places, refused, causes }
+        None if unknown.refused.is_some() => unknown,
+        None => Answer { causes: causes::stops(view, model, view.surroundings.now), ..unknown },
+    }
 }
 
 /// The words about a pool none of whose partitions serves the job. Until its controllers answer, its sizes are unknown.

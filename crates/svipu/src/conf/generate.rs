@@ -18,8 +18,8 @@ use crate::safe;
 
 /// Asks the controllers, and prints or writes the files. A model with a name has a file of its own.
 pub(crate) fn generate(options: &Generate, model: Option<&str>) -> Result<String, Failure> {
-    HostList::parse(&options.nodes).map_err(|why| Failure::Conf(format!("--nodes: {why}")))?;
-    let own = model.map(ModelName::new).transpose().map_err(|why| Failure::Conf(why.to_string()))?;
+    HostList::parse(&options.nodes).map_err(|why| Failure::Words(format!("--nodes: {why}")))?;
+    let own = model.map(ModelName::new).transpose().map_err(|why| Failure::Words(why.to_string()))?;
     let keys = keys(options)?;
     let pods = ask(&keys)?;
     let name = own.as_ref().map_or_else(|| format!("pod{}", pods.largest), ToString::to_string);
@@ -53,7 +53,7 @@ fn plain(key: &str, value: &str) -> Result<(), Failure> {
     let is_special = |c: char| c.is_whitespace() || c.is_control() || "\"#\\".contains(c);
     if value.is_empty() || value.contains(is_special) {
         let why = format!("{key}: '{value}' is empty, or has a blank, a quote, a backslash or #");
-        return Err(Failure::Conf(why));
+        return Err(Failure::Words(why));
     }
     Ok(())
 }
@@ -73,15 +73,15 @@ pub(super) struct Pods {
 fn ask(keys: &str) -> Result<Pods, Failure> {
     let settings = Settings::parse(keys, Path::new("")).map_err(|why| {
         let reasons: Vec<_> = why.problems.iter().map(|problem| problem.reason.to_string()).collect();
-        Failure::Conf(reasons.join("; "))
+        Failure::Words(reasons.join("; "))
     })?;
     let runtime = Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|why| Failure::Conf(format!("cannot call a controller: {why}")))?;
+    let runtime = runtime.map_err(|why| Failure::Words(format!("cannot call a controller: {why}")))?;
     let mut pods = Pods { lines: Vec::new(), largest: 0 };
     for controller in &settings.controllers {
-        let (ipus, line) = runtime.block_on(pod(controller, &settings)).map_err(Failure::Conf)?;
+        let (ipus, line) = runtime.block_on(pod(controller, &settings)).map_err(Failure::Words)?;
         if ipus == 0 {
-            return Err(Failure::Conf(format!("controller {controller} has no IPUs")));
+            return Err(Failure::Words(format!("controller {controller} has no IPUs")));
         }
         pods.lines.push(line);
         pods.largest = pods.largest.max(ipus);
@@ -158,12 +158,12 @@ impl Files {
 
     /// Writes the files, and tells their paths.
     pub(super) fn write(&self, folder: &Path) -> Result<String, Failure> {
-        let failed = |path: &Path, why| Failure::Conf(format!("cannot write {}: {why}", path.display()));
+        let failed = |path: &Path, why| Failure::Words(format!("cannot write {}: {why}", path.display()));
         fs::create_dir_all(folder).map_err(|why| failed(folder, why))?;
         let paths = self.0.each_ref().map(|(name, _)| folder.join(name));
         // Either all files are written or, in most cases, none.
         if let Some(path) = paths.iter().find(|path| path.symlink_metadata().is_ok()) {
-            return Err(Failure::Conf(format!("{} exists: give another --output", path.display())));
+            return Err(Failure::Words(format!("{} exists: give another --output", path.display())));
         }
         let mut written = String::new();
         for (path, (_, text)) in paths.iter().zip(&self.0) {
