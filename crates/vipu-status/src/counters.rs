@@ -25,26 +25,6 @@ pub struct Counters {
     pub journal: Journal,
 }
 
-/// The counters of one controller.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct ControllerCounters {
-    /// The calls that ask for a partition, repetitions included.
-    pub creates: u64,
-    /// The calls that ask for the removal of a partition, repetitions included.
-    pub removes: u64,
-    /// The calls that reset a partition, repetitions included.
-    #[serde(default)]
-    pub resets: u64,
-    /// The jobs that got an idle partition.
-    #[serde(default)]
-    pub reuses: u64,
-    /// The listings of partitions that were compared with the ledger.
-    pub reconciliations: u64,
-    /// The calls that failed, by cause.
-    pub failures: BTreeMap<String, u64>,
-}
-
 /// The journal.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -24,13 +24,13 @@ mod partition;
 mod pod;
 
 pub use audit::{AUDIT_LOG, AuditLine, OLD_AUDIT_LOGS};
-pub use counters::{Bucket, ControllerCounters, Counters, Histogram, Journal};
+pub use counters::{Bucket, Counters, Histogram, Journal};
 pub use drain::Drain;
 pub use job::{Job, Rank, WaitingJob};
 pub use model::{ConfFile, License, LicenseReservation, Limits, Minute, Model, Share, WholeTime, WholeTimes};
 pub use own_jobs::{OwnJobs, OwnPartition, OwnWaitingJob};
 pub use partition::{Partition, State};
-pub use pod::{Contact, Ipus, OtherIpus, OtherUse, Place, Pod, PoolBlock, PoolState};
+pub use pod::{Contact, ControllerCounters, Ipus, OtherIpus, OtherUse, Place, Pod, PoolBlock, PoolState};
 
 use serde::{Deserialize, Serialize};
 

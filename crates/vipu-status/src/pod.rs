@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ControllerCounters;
-
 /// A Pod: the IPUs of one controller.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -53,6 +51,26 @@ impl Pod {
         let ipus = first..first.saturating_add(self.pool[at].size).min(self.ipus.total);
         ipus.map(|ipu| Place { domain: ipu / domain, index: ipu % domain }).collect()
     }
+}
+
+/// The counters of one controller.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ControllerCounters {
+    /// The calls that ask for a partition, repetitions included.
+    pub creates: u64,
+    /// The calls that ask for the removal of a partition, repetitions included.
+    pub removes: u64,
+    /// The calls that reset a partition, repetitions included.
+    #[serde(default)]
+    pub resets: u64,
+    /// The jobs that got an idle partition.
+    #[serde(default)]
+    pub reuses: u64,
+    /// The listings of partitions that were compared with the ledger.
+    pub reconciliations: u64,
+    /// The calls that failed, by cause.
+    pub failures: BTreeMap<String, u64>,
 }
 
 /// One partition of a pool.
