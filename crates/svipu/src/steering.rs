@@ -19,9 +19,6 @@ use crate::surroundings::Surroundings;
 /// The longest wait for slurmctld. It answers at once unless its disk is slow.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The directory of SlurmctldPidFile if slurm.conf names none.
-const RUN: &str = "/var/run";
-
 /// The request of a command.
 pub(crate) fn request(command: &Steering, surroundings: &Surroundings) -> Request {
     match command {
@@ -99,8 +96,7 @@ fn configured(surroundings: &Surroundings) -> Result<PathBuf, Failure> {
         Some(AdminSocket::None) => Err(Failure::NoSocket(folder.join("vipu.conf"))),
         None => {
             let conf = SlurmConf::read(&slurm_conf, &mut SlurmFiles).ok();
-            let pid_file = conf.as_ref().and_then(|conf| conf.value("SlurmctldPidFile")).map(Path::new);
-            Ok(pid_file.and_then(Path::parent).unwrap_or(Path::new(RUN)).join(SOCKET))
+            Ok(vipu_admin::socket_beside(conf.as_ref().and_then(|conf| conf.value("SlurmctldPidFile"))))
         }
     }
 }

@@ -5,10 +5,18 @@
 //! directory. The crate has only the lines, and it depends on no other crate of the project.
 #![forbid(unsafe_code)]
 
+use std::path::{Path, PathBuf};
+
 use serde::{Deserialize, Serialize};
 
 /// The name of the socket in its directory.
 pub const SOCKET: &str = "vipu_admin.socket";
+
+/// The path of the socket without AdminSocket: beside SlurmctldPidFile, which has a value in Slurm if slurm.conf names
+/// none.
+pub fn socket_beside(pid_file: Option<&str>) -> PathBuf {
+    Path::new(pid_file.unwrap_or("/var/run/slurmctld.pid")).with_file_name(SOCKET)
+}
 
 /// The longest line in bytes, without its end.
 pub const LONGEST_LINE: usize = 64 << 10;

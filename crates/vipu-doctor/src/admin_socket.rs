@@ -1,16 +1,10 @@
 //! The admin socket.
 
-use std::path::Path;
-
-use vipu_admin::SOCKET;
 use vipu_conf::AdminSocket;
 
 use crate::finding::Finding;
 use crate::host::{Host, Unseen, can_write};
 use crate::slurm_conf::Slurm;
-
-/// The pid file of slurmctld, if slurm.conf names none.
-const PID_FILE: &str = "/var/run/slurmctld.pid";
 
 /// The longest path, as for AdminSocket.
 const LONGEST: usize = 90;
@@ -23,7 +17,7 @@ pub(crate) fn place(host: &Host<'_>, slurm: &Slurm, unseen: &mut Unseen) -> Opti
     let socket = match vipu_conf::admin_socket_of(&host.at(slurm.folder())) {
         Some(AdminSocket::At(path)) => path,
         Some(AdminSocket::None) => return None,
-        None => Path::new(slurm.value("SlurmctldPidFile").unwrap_or(PID_FILE)).with_file_name(SOCKET),
+        None => vipu_admin::socket_beside(slurm.value("SlurmctldPidFile")),
     };
     let directory = host.directory(socket.parent()?, unseen)?;
     let path = socket.display().to_string();

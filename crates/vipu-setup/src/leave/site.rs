@@ -84,10 +84,7 @@ impl Site {
         match vipu_conf::admin_socket_of(self.path.parent()?) {
             Some(AdminSocket::At(path)) => Some(path),
             Some(AdminSocket::None) => None,
-            None => {
-                let pid_file = self.conf.value("SlurmctldPidFile").unwrap_or("/var/run/slurmctld.pid");
-                Some(Path::new(pid_file).with_file_name(vipu_admin::SOCKET))
-            }
+            None => Some(vipu_admin::socket_beside(self.conf.value("SlurmctldPidFile"))),
         }
     }
 
