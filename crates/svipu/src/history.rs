@@ -134,7 +134,7 @@ fn requested(view: &View<'_>, Freed { by, reason }: &Freed) -> String {
 }
 
 /// The partitions that are shown.
-pub(crate) const MOST: usize = 10;
+pub(crate) const MOST_PAST: usize = 10;
 
 type Shown = Column<History>;
 
@@ -178,7 +178,7 @@ pub(crate) fn add_past(
     past: &[&History],
     name: &str,
 ) -> Result<(), Failure> {
-    let latest = &past[..past.len().min(MOST)];
+    let latest = &past[..past.len().min(MOST_PAST)];
     list(page, view, "latest past partitions", COLUMNS, latest, "job ID")?;
     let totals = Totals::of(past);
     page.line("");
@@ -207,7 +207,7 @@ const MOST_KINDS: usize = 12;
 type Key = (String, String, String);
 
 /// The histories so far. Lines come in the order of their times.
-pub(super) struct Collector<'a> {
+struct Collector<'a> {
     of: &'a Of,
     selection: &'a Selection,
     /// A text in each line that is wanted, and the name of the member that it is about.
@@ -220,7 +220,7 @@ pub(super) struct Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    pub(super) fn new(of: &'a Of, selection: &'a Selection) -> Self {
+    fn new(of: &'a Of, selection: &'a Selection) -> Self {
         let marks = match of {
             Of::Jobs(ids) => {
                 let members = |id| [format!("\"job\":{id},"), format!("\"before\":{id},")];
@@ -244,7 +244,7 @@ impl<'a> Collector<'a> {
             || !self.histories.is_empty() && !text.contains(member)
     }
 
-    pub(super) fn take(&mut self, line: AuditLine) {
+    fn take(&mut self, line: AuditLine) {
         self.since.get_or_insert(line.at);
         if line.what == "free" {
             return self.freed(line);
@@ -300,7 +300,7 @@ impl<'a> Collector<'a> {
         is_meant && has_model && self.selection.has_owner(owner.as_ref())
     }
 
-    pub(super) fn log(mut self) -> Log {
+    fn log(mut self) -> Log {
         for history in &mut self.histories {
             let known = history.making.and(history.time()).filter(|time| *time > 0.0);
             history.share = known.map(|time| history.making_and_removing() / time);

@@ -158,14 +158,14 @@ fn hidden(records: &[Record], user: &str) -> Option<String> {
 
 /// A limit with its use.
 #[derive(Serialize)]
-pub(super) struct Row {
+struct Row {
     #[serde(flatten)]
     holder: Holder,
     /// The word in sacctmgr.
-    pub(super) limit: &'static str,
-    pub(super) tres: String,
-    pub(super) value: u64,
-    pub(super) used: Option<u64>,
+    limit: &'static str,
+    tres: String,
+    value: u64,
+    used: Option<u64>,
     left: Option<u64>,
 }
 
@@ -182,7 +182,7 @@ impl Row {
     }
 
     /// The place of the limit in words.
-    pub(super) fn place(&self) -> String {
+    fn place(&self) -> String {
         let cut = |name| safe::cut(name, 30);
         match &self.holder {
             Holder::Qos { qos } | Holder::UserInQos { qos, .. } => format!("QOS {}", cut(qos)),
@@ -196,7 +196,7 @@ impl Row {
     }
 
     /// What is left, for minutes also in hours.
-    pub(super) fn left(&self) -> String {
+    fn left(&self) -> String {
         match self.left {
             None => String::new(),
             Some(left) if left >= 60 && self.limit.contains("Mins") => format!("{left} ({} h)", left / 60),

@@ -119,32 +119,32 @@ const COLUMNS: usize = 60;
 const DIGITS: &[u8] = b"1234567890";
 
 /// The IPUs of a Pod in time.
-pub(super) struct Chart<'a> {
+struct Chart<'a> {
     /// Groups of neighbours that have the same jobs all the time.
-    pub(super) rows: Vec<Row>,
+    rows: Vec<Row>,
     /// The partitions, and then the planned jobs.
-    pub(super) bars: Vec<Bar<'a>>,
+    bars: Vec<Bar<'a>>,
 }
 
 /// A group of IPUs.
-pub(super) struct Row {
-    pub(super) first: Place,
-    pub(super) last: Place,
+struct Row {
+    first: Place,
+    last: Place,
     /// The marks of each column.
-    pub(super) cells: Vec<Cell>,
+    cells: Vec<Cell>,
 }
 
 /// A partition or a planned job.
-pub(super) struct Bar<'a> {
-    pub(super) cell: Cell,
-    pub(super) places: &'a [Place],
-    pub(super) columns: Range<usize>,
+struct Bar<'a> {
+    cell: Cell,
+    places: &'a [Place],
+    columns: Range<usize>,
     /// The entry of the legend. None if the options leave its owner out.
-    pub(super) text: Option<String>,
+    text: Option<String>,
 }
 
 impl Row {
-    pub(super) fn label(&self) -> String {
+    fn label(&self) -> String {
         let Self { first, last, .. } = self;
         match (first == last, first.domain == last.domain) {
             (true, _) => format!("{}:{}", first.domain, first.index),
@@ -156,7 +156,7 @@ impl Row {
 
 impl<'a> Chart<'a> {
     /// The chart of the next hours. None if the Pod is too large.
-    pub(super) fn new(view: &'a View<'_>, model: &Model, pod: &'a Pod, hours: u16) -> Option<Self> {
+    fn new(view: &'a View<'_>, model: &Model, pod: &'a Pod, hours: u16) -> Option<Self> {
         let mut bars: Vec<_> =
             map::marked(view, model, pod).iter().map(|drawn| held(view, drawn, hours)).collect();
         let here = |row: &&WaitingJob| {

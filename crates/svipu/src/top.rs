@@ -14,8 +14,7 @@ mod state;
 mod still;
 
 pub use screen::Screen;
-pub use state::Next;
-pub use state::Top;
+pub use state::{Next, Top};
 
 use std::fs;
 use std::io::{self, IsTerminal as _};
@@ -100,7 +99,7 @@ fn follow(mut top: Top, mut reader: Reader) -> io::Result<()> {
 type Version = (u64, u64, i64, i64);
 
 /// The file with the document.
-pub(super) struct DocumentFile {
+struct DocumentFile {
     source: Source,
     /// The reader.
     user: u32,
@@ -109,19 +108,19 @@ pub(super) struct DocumentFile {
 }
 
 impl DocumentFile {
-    pub(super) fn new(source: Source, user: u32) -> Self {
+    fn new(source: Source, user: u32) -> Self {
         Self { source, user, read: None }
     }
 
     /// Reads the document.
-    pub(super) fn read(&mut self) -> Result<Status, Failure> {
+    fn read(&mut self) -> Result<Status, Failure> {
         // A file that is replaced after this line is read once more.
         self.read = self.version();
         document::read(&self.source, self.user)
     }
 
     /// Whether the file is another one than at the last read. A document on another host may always be.
-    pub(super) fn has_changed(&self) -> bool {
+    fn has_changed(&self) -> bool {
         matches!(self.source, Source::Exporter(_)) || self.version() != self.read
     }
 
@@ -134,20 +133,20 @@ impl DocumentFile {
 }
 
 /// The reader of a document.
-pub(super) struct Reader(Background<(), Option<Read>>);
+struct Reader(Background<(), Option<Read>>);
 
 /// A document, or the reason why it cannot be read.
 type Read = Result<Status, String>;
 
 impl Reader {
     /// Starts the thread.
-    pub(super) fn start(mut file: DocumentFile) -> io::Result<Self> {
+    fn start(mut file: DocumentFile) -> io::Result<Self> {
         let read = move |()| file.has_changed().then(|| file.read().map_err(Failure::reason));
         Ok(Self(Background::start(read)?))
     }
 
     /// The newest document, if it is another one than before. A read that hangs is not waited for.
-    pub(super) fn newest(&mut self) -> Option<Read> {
+    fn newest(&mut self) -> Option<Read> {
         if self.hangs().is_none() {
             self.0.ask(());
         }
@@ -155,7 +154,7 @@ impl Reader {
     }
 
     /// The time for which a read has not ended.
-    pub(super) fn hangs(&self) -> Option<Duration> {
+    fn hangs(&self) -> Option<Duration> {
         self.0.due()
     }
 }

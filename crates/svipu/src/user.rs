@@ -22,7 +22,7 @@ pub(crate) fn show(view: &View<'_>, name: &str) -> Result<String, Failure> {
     if view.common.json {
         let totals = past.as_deref().map(Totals::of);
         let (partitions, line) = (Some(partitions), Some(waiting));
-        let history = past.map(|past| past.into_iter().take(history::MOST).collect());
+        let history = past.map(|past| past.into_iter().take(history::MOST_PAST).collect());
         return view.json(Part { partitions, line, history, totals, ..Part::default() });
     }
     let mut page = view.page();

@@ -62,11 +62,11 @@ fn plain(key: &str, value: &str) -> Result<(), Failure> {
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The Pods of the model.
-pub(super) struct Pods {
+struct Pods {
     /// A line about each.
-    pub(super) lines: Vec<String>,
+    lines: Vec<String>,
     /// The IPUs of the largest one.
-    pub(super) largest: usize,
+    largest: usize,
 }
 
 /// Asks the controllers of a file with these lines.
@@ -106,17 +106,11 @@ async fn pod(controller: &ControllerName, settings: &Settings) -> Result<(usize,
 }
 
 /// The files of a site, each with its name.
-pub(super) struct Files([(String, String); 3]);
+struct Files([(String, String); 3]);
 
 impl Files {
     /// The files of the model `name`. It has a file of its own if the user gave the name.
-    pub(super) fn new(
-        options: &Generate,
-        own: Option<&ModelName>,
-        name: &str,
-        keys: &str,
-        pods: &Pods,
-    ) -> Self {
+    fn new(options: &Generate, own: Option<&ModelName>, name: &str, keys: &str, pods: &Pods) -> Self {
         let (file, models) = match own {
             Some(model) => (format!("{model}.conf"), format!("the model {model}")),
             None => ("vipu.conf".to_owned(), "all models".to_owned()),
@@ -152,12 +146,12 @@ impl Files {
     }
 
     /// All texts, for the terminal.
-    pub(super) fn text(&self) -> String {
+    fn text(&self) -> String {
         self.0.each_ref().map(|(_, text)| text.as_str()).join("\n")
     }
 
     /// Writes the files, and tells their paths.
-    pub(super) fn write(&self, folder: &Path) -> Result<String, Failure> {
+    fn write(&self, folder: &Path) -> Result<String, Failure> {
         let failed = |path: &Path, why| Failure::Words(format!("cannot write {}: {why}", path.display()));
         fs::create_dir_all(folder).map_err(|why| failed(folder, why))?;
         let paths = self.0.each_ref().map(|(name, _)| folder.join(name));

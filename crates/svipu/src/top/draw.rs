@@ -79,19 +79,19 @@ const LEAST_LIST: u16 = 2;
 
 /// The rows of each part.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Heights {
-    pub(super) notes: u16,
-    pub(super) map: u16,
-    pub(super) numbers: u16,
-    pub(super) used: u16,
-    pub(super) waiting: u16,
-    pub(super) gap: u16,
-    pub(super) list: u16,
+struct Heights {
+    notes: u16,
+    map: u16,
+    numbers: u16,
+    used: u16,
+    waiting: u16,
+    gap: u16,
+    list: u16,
 }
 
 impl Heights {
     /// Shares the rows of a screen. The notes, the numbers and the map want so many.
-    pub(super) fn new(height: u16, wanted: [usize; 3], has_history: bool) -> Self {
+    fn new(height: u16, wanted: [usize; 3], has_history: bool) -> Self {
         let mut room = height.saturating_sub(ALWAYS + LEAST_LIST);
         let mut take = |wanted: u16| {
             let taken = wanted.min(room);
