@@ -1,21 +1,16 @@
 //! The main job, started by each command that a user has, from its submit until its partition and file are gone, with
 //! the checks that demo and tests share.
 
-mod array;
-mod requests;
-
-pub use array::{ArrayWatch, watch_array};
-pub use requests::{BAD_REQUESTS, BadRequest, RESOLVED_REQUESTS, refuse, resolve};
-
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
+    fs,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use crate::{Cluster, Hosts, JobId, wait_for, wait_until};
+use crate::{Cluster, Hosts, JobId, JobView, wait_for, wait_until};
 
 /// Shell commands that print their start time, the IPU environment without the grant, and the IPUoF file.
 pub const SHOW: &str = r#"echo "started $(date +%s%N)"
@@ -230,6 +225,116 @@ pub fn delay_behind(cluster: &Cluster, gres: &str) -> Result<Duration> {
     cluster.command("scancel").args(&[&waiting.to_string(), &full.to_string()]).success()?;
     cluster.await_end(full, JOB_LIMIT)?;
     Ok(delay)
+}
+
+/// What was seen of a job array that asks for more IPUs than there are.
+#[derive(Clone, Debug)]
+pub struct ArrayWatch<T> {
+    pub runs: Vec<IpuRun>,
+    pub most_at_once: usize,
+    /// The reasons that waiting tasks showed. Those that Slurm has not tried yet have none.
+    pub reasons: BTreeSet<String>,
+    /// What `meanwhile` returned.
+    pub meanwhile: T,
+}
+
+/// Runs and watches `tasks` tasks of 16 IPUs each. Calls `meanwhile` once, when four tasks have IPUs and
+/// others wait. No task ends before that. Fails when more than four tasks have IPUs at once, or no waiting
+/// task names IPUs in its reason.
+pub fn watch_array<T>(
+    cluster: &Cluster,
+    tasks: u32,
+    meanwhile: impl FnOnce() -> Result<T>,
+) -> Result<ArrayWatch<T>> {
+    let last = tasks - 1;
+    let seen = cluster.layout().jobs().join("seen");
+    let script = format!("{SHOW}\nuntil [ -e '{}' ]; do sleep 0.2; done", seen.display());
+    let array = format!("--array=0-{last}");
+    let first = cluster.sbatch(&script, &["--gres=vipu:pod64:16", &array, "--output=%j.out"])?;
+    let array_jobs = || {
+        let jobs = cluster.jobs()?.into_iter();
+        anyhow::Ok(jobs.filter(|job| job.array == Some(first)).collect::<Vec<_>>())
+    };
+    let (mut meanwhile, mut done) = (Some(meanwhile), None);
+    let mut reasons = BTreeSet::new();
+    wait_until(&format!("the {tasks} tasks of array {first}"), JOB_LIMIT, || {
+        let all = array_jobs()?;
+        let with_ipus =
+            all.iter().filter(|job| ["CONFIGURING", "RUNNING"].contains(&job.state.as_str())).count();
+        ensure!(with_ipus <= 4, "{with_ipus} tasks of 16 IPUs have IPUs at once");
+        let waiting: Vec<_> = all.iter().filter(|job| job.state == "PENDING").collect();
+        let shown = waiting.iter().map(|job| &job.reason).filter(|reason| *reason != "None");
+        reasons.extend(shown.cloned());
+        let runs = all.iter().any(|job| job.state == "RUNNING");
+        if let Some(meanwhile) = meanwhile.take_if(|_| runs && with_ipus == 4 && !waiting.is_empty()) {
+            done = Some(meanwhile()?);
+            fs::write(&seen, "")?;
+        }
+        Ok(all.len() == usize::try_from(tasks)? && all.iter().all(JobView::is_over))
+    })?;
+    ensure!(reasons.iter().any(|reason| reason.contains("IPU")), "no reason names IPUs: {reasons:?}");
+    let ids: BTreeSet<JobId> = array_jobs()?.iter().map(|job| job.id).collect();
+    let runs = ids.into_iter().map(|job| check_run(cluster, job, "array", 16, &cluster.job_output(job)));
+    let runs: Vec<_> = runs.collect::<Result<_>>()?;
+    let most_at_once = most_at_once(cluster, &runs)?;
+    ensure!(most_at_once == 4, "{most_at_once} tasks of 16 IPUs had IPUs at once, there is room for four");
+    let meanwhile = done.context("no task waited while four had IPUs")?;
+    Ok(ArrayWatch { runs, most_at_once, reasons, meanwhile })
+}
+
+fn most_at_once(cluster: &Cluster, runs: &[IpuRun]) -> Result<usize> {
+    let records: Result<Vec<_>> = runs.iter().map(|run| cluster.mock().record(&run.partition)).collect();
+    let records = records?;
+    let alive_at = |moment| {
+        let begun = records.iter().filter(|record| record.create_request <= moment);
+        begun.filter(|record| record.removed.is_none_or(|removed| removed > moment)).count()
+    };
+    Ok(records.iter().map(|record| alive_at(record.create_request)).max().unwrap_or_default())
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct BadRequest {
+    pub gres: &'static str,
+    pub answer: &'static [&'static str],
+}
+
+/// Requests that are refused, on a site with one Pod64.
+pub const BAD_REQUESTS: &[BadRequest] = &[
+    BadRequest { gres: "vipu:pod64:3", answer: &["3 IPUs", "power of two", "vipu:pod64:2", "vipu:pod64:4"] },
+    BadRequest { gres: "vipu:pod64:65", answer: &["65 IPUs", "vipu:pod64:64"] },
+    BadRequest { gres: "vipu:pod64:128", answer: &["at most 64", "vipu:pod64:64"] },
+    BadRequest { gres: "vipu:pod64:0", answer: &["at least 1 IPU", "vipu:pod64:1"] },
+    BadRequest { gres: "vipu:pod99:4", answer: &["pod99", "vipu:pod64:4"] },
+];
+
+/// Incomplete requests, and the number of IPUs that they ask for.
+pub const RESOLVED_REQUESTS: &[(&str, u32)] = &[("vipu", 1), ("vipu:4", 4), ("vipu:pod64", 1)];
+
+pub fn refuse(cluster: &Cluster, request: &BadRequest) -> Result<String> {
+    let output = cluster.sbatch_command("true", &[&format!("--gres={}", request.gres)])?.output()?;
+    ensure!(output.code != 0, "--gres={} was accepted: {}", request.gres, output.stdout);
+    let mut lines = output.stderr.lines().filter(|line| line.contains("vipu:"));
+    let line = lines.next().with_context(|| format!("--gres={}: {}", request.gres, output.stderr))?;
+    ensure!(
+        lines.next().is_none(),
+        "--gres={} is answered in several lines: {}",
+        request.gres,
+        output.stderr
+    );
+    for part in request.answer.iter().chain(&["models: pod64 (1, 2, 4 ... 64 IPUs)"]) {
+        ensure!(line.contains(part), "--gres={}: '{part}' is not in: {line}", request.gres);
+    }
+    Ok(line.to_owned())
+}
+
+/// Submits an incomplete request as a held job, and checks the GRES that slurmctld has completed.
+pub fn resolve(cluster: &Cluster, gres: &str, ipus: u32) -> Result<JobId> {
+    let job = cluster.sbatch("true", &[&format!("--gres={gres}"), "--hold"])?;
+    let record = cluster.job_record(job)?;
+    let taken = record.get("TresPerNode")?;
+    ensure!(taken.ends_with(&format!("vipu:pod64:{ipus}")), "--gres={gres} was taken for {taken}");
+    cluster.command("scancel").args(&[&job.to_string()]).success()?;
+    Ok(job)
 }
 
 #[cfg(test)]

@@ -240,15 +240,13 @@ impl Given<'_> {
 
     /// Fails if the model has another mode, in which the value means nothing.
     fn only_with(&self, mode: Mode) -> Value<()> {
-        match self.may_have_mode(mode) {
-            true => Ok(()),
-            false => Err(format!("means something with Mode={} only", mode.name())),
+        match self.get(&Key::Mode, Mode::read) {
+            Ok(given) if given != Some(mode) => {
+                Err(format!("means something with Mode={} only", mode.name()))
+            }
+            // A wrong mode has an error of its own.
+            _ => Ok(()),
         }
-    }
-
-    /// Whether the model has this mode, as far as its mode is known.
-    fn may_have_mode(&self, mode: Mode) -> bool {
-        self.get(&Key::Mode, Mode::read).map_or(true, |given| given == Some(mode))
     }
 }
 
