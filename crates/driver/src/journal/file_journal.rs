@@ -15,9 +15,8 @@ use super::book::Book;
 use super::entry::{Entry, LiveRecord};
 use super::format::{self, Read};
 use super::interface::{Journal, JournalError};
-use super::owner::Ownership;
-use super::paths::{beside, private};
-use super::writer::{Record, Writer};
+use super::owner::{Ownership, beside};
+use super::writer::{Record, Writer, private};
 
 /// An append-only file of JSON lines. Records that arrive during a flush share the next flush.
 ///

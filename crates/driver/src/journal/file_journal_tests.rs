@@ -242,44 +242,6 @@ async fn the_previous_version_is_read() {
     assert_eq!(fixture.open().1, [live(1, Stage::Created), live(2, Stage::Creating)]);
 }
 
-/// The text of a journal with three partitions.
-async fn three() -> String {
-    let fixture = Fixture::new();
-    fixture.record((1..=3).map(create)).await;
-    fixture.text()
-}
-
-fn found_in(text: &[u8]) -> Vec<u32> {
-    let read = format::parse(text, &|_| None).unwrap();
-    read.book.live().map(|record| record.claim.run.job).collect()
-}
-
-#[tokio::test]
-async fn a_damaged_bit_costs_no_more_than_its_line_and_the_next() {
-    let text = three().await;
-    let line_of = |at: usize| text[..at].matches('\n').count() as u32;
-    for (at, bit) in (0..text.len()).flat_map(|at| (0..8).map(move |bit| (at, bit))) {
-        let mut damaged = text.clone().into_bytes();
-        damaged[at] ^= 1 << bit;
-        let found = found_in(&damaged);
-        // A damaged line end spoils the next line, too.
-        let spoilt = [line_of(at), line_of(at) + 1];
-        let sound: Vec<_> = (1..=3).filter(|job| !spoilt.contains(job)).collect();
-        assert!(sound.iter().all(|job| found.contains(job)), "bit {bit} of byte {at}: {found:?}");
-        let written = found.iter().all(|job| (1..=3).contains(job));
-        assert!(written, "bit {bit} of byte {at}: {found:?} were never written");
-    }
-}
-
-#[tokio::test]
-async fn a_file_cut_short_anywhere_has_the_lines_before() {
-    let text = three().await;
-    for length in 0..text.len() {
-        let whole = text[..length].matches('\n').count() as u32;
-        assert_eq!(found_in(&text.as_bytes()[..length]), (1..whole).collect::<Vec<_>>(), "{length} bytes");
-    }
-}
-
 #[tokio::test]
 async fn a_superseded_journal_writes_nothing() {
     let fixture = Fixture::new();

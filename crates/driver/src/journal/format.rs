@@ -121,3 +121,54 @@ fn put(text: &mut Vec<u8>, value: &impl Serialize) -> std::io::Result<()> {
     text.push(b'\n');
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_claim::claim;
+
+    /// The text of a journal with three partitions.
+    fn three() -> Vec<u8> {
+        let mut text = whole(&Book::default()).unwrap();
+        for job in 1..=3 {
+            let ipuof_dir = Some("/ipuof".into());
+            let entry = Entry::Create { claim: claim(job), ipuof_dir, stays: false, unanswered: 0 };
+            line(&mut text, &entry).unwrap();
+        }
+        text
+    }
+
+    fn found_in(text: &[u8]) -> Vec<u32> {
+        let read = parse(text, &|_| None).unwrap();
+        read.book.live().map(|record| record.claim.run.job).collect()
+    }
+
+    fn lines(text: &[u8]) -> u32 {
+        text.iter().filter(|byte| **byte == b'\n').count().try_into().unwrap()
+    }
+
+    #[test]
+    fn a_damaged_bit_costs_no_more_than_its_line_and_the_next() {
+        let text = three();
+        for (at, bit) in (0..text.len()).flat_map(|at| (0..8).map(move |bit| (at, bit))) {
+            let mut damaged = text.clone();
+            damaged[at] ^= 1 << bit;
+            let found = found_in(&damaged);
+            // A damaged line end spoils the next line, too.
+            let line = lines(&text[..at]);
+            let sound: Vec<_> = (1..=3).filter(|job| ![line, line + 1].contains(job)).collect();
+            assert!(sound.iter().all(|job| found.contains(job)), "bit {bit} of byte {at}: {found:?}");
+            let written = found.iter().all(|job| (1..=3).contains(job));
+            assert!(written, "bit {bit} of byte {at}: {found:?} were never written");
+        }
+    }
+
+    #[test]
+    fn a_file_cut_short_anywhere_has_the_lines_before() {
+        let text = three();
+        for length in 0..text.len() {
+            let whole = lines(&text[..length]);
+            assert_eq!(found_in(&text[..length]), (1..whole).collect::<Vec<_>>(), "{length} bytes");
+        }
+    }
+}

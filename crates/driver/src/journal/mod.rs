@@ -9,7 +9,6 @@ mod file_journal;
 mod format;
 mod interface;
 mod owner;
-mod paths;
 mod stored_entry;
 mod writer;
 

@@ -9,6 +9,7 @@
 //! The mark is overwritten in place. Opening an existing file asks the server, also on NFS. A renamed file
 //! may be seen half a minute late.
 
+use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -17,8 +18,6 @@ use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
-
-use super::paths::beside;
 
 /// The record that this process opened the journal at a certain time.
 #[derive(Clone, Debug)]
@@ -101,6 +100,14 @@ impl Ownership {
         file.set_len(self.mark.len() as u64)?;
         file.sync_all()
     }
+}
+
+/// The path of a file beside `path`, with one more suffix.
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(".");
+    name.push(suffix);
+    name.into()
 }
 
 /// The scope of our process ids: the host, and the namespace on it.

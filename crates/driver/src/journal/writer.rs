@@ -1,8 +1,8 @@
 //! The thread that writes the journal file.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -14,8 +14,7 @@ use super::book::Book;
 use super::entry::Entry;
 use super::format;
 use super::interface::JournalError;
-use super::owner::{JournalOwner, Ownership};
-use super::paths::{beside, private};
+use super::owner::{JournalOwner, Ownership, beside};
 
 /// The size below which the file is not compacted. A larger file is compacted at four times its compacted
 /// size.
@@ -212,6 +211,11 @@ fn folder(path: &Path) -> &Path {
 /// The beginning of the last part of the names of this process's new files.
 fn own() -> String {
     format!("{}-", std::process::id())
+}
+
+/// Creates an empty file for its owner only, in place of any other.
+pub(super) fn private(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 
 /// Writes `book` to a new file and renames it to `path`. A crash leaves the old file or the new one.

@@ -103,6 +103,29 @@ impl Scene {
         why.filter(|why| why != "hang").map_or(Ok(()), |why| Err(FilesError(why)))
     }
 
+    /// Returns the connection to the controller on this host, with these settings.
+    pub fn setup(self: &Rc<Self>, host: &str, settings: &ModelSettings) -> PodSetup<Line<Rc<Self>>> {
+        let controller = Line { machine: self.at(host), network: Rc::clone(self) };
+        PodSetup { pod: pod_at(host), settings: settings.clone(), controller }
+    }
+
+    fn note_call(&self, call: Call, partition: Option<&PartitionId>) {
+        let id = partition.map(short).unwrap_or_default();
+        let line = match call {
+            Call::Create => format!("call create {id}"),
+            Call::Status => format!("call status {id}"),
+            Call::Config => format!("call config {id}"),
+            Call::Remove => format!("call remove {id}"),
+            Call::RemoveByForce => format!("call remove {id} by force"),
+            Call::Reset => format!("call reset {id}"),
+            Call::Survey => "call survey".to_owned(),
+        };
+        // The log has only the first of several polls in a row.
+        if call != Call::Status || self.log.borrow().iter().rfind(|line| !is_aside(line)) != Some(&line) {
+            self.note(line);
+        }
+    }
+
     /// Makes partition `job` in the name of another cluster.
     pub fn put(&self, host: &str, job: u32) {
         let wanted = PartitionRequirements { id: id(job).to_string(), size: 1, ..Default::default() };
@@ -115,34 +138,6 @@ pub fn short(id: &PartitionId) -> &str {
     id.as_str().trim_start_matches("slurm_")
 }
 
-/// Connections to the controllers of a scene.
-#[derive(Clone)]
-pub struct Lines(pub Rc<Scene>);
-
-impl Lines {
-    pub fn setup(&self, host: &str, settings: &ModelSettings) -> PodSetup<Line<Self>> {
-        let controller = Line { machine: self.0.at(host), network: self.clone() };
-        PodSetup { pod: pod_at(host), settings: settings.clone(), controller }
-    }
-
-    fn note(&self, call: Call, partition: Option<&PartitionId>) {
-        let id = partition.map(short).unwrap_or_default();
-        let line = match call {
-            Call::Create => format!("call create {id}"),
-            Call::Status => format!("call status {id}"),
-            Call::Config => format!("call config {id}"),
-            Call::Remove => format!("call remove {id}"),
-            Call::RemoveByForce => format!("call remove {id} by force"),
-            Call::Reset => format!("call reset {id}"),
-            Call::Survey => "call survey".to_owned(),
-        };
-        // The log has only the first of several polls in a row.
-        if call != Call::Status || self.0.log.borrow().iter().rfind(|line| !is_aside(line)) != Some(&line) {
-            self.0.note(line);
-        }
-    }
-}
-
 /// Whether a line of the log can come at any time: surveys, probes, and messages to users.
 pub fn is_aside(line: &str) -> bool {
     ["call survey", "listing", "away", "trouble over", "told", "probe"]
@@ -150,24 +145,24 @@ pub fn is_aside(line: &str) -> bool {
         .any(|start| line.starts_with(start))
 }
 
-impl Network for Lines {
+impl Network for Rc<Scene> {
     type State = ();
     const TIMEOUT: Duration = Duration::from_secs(1);
 
     fn noted(&self, partition: &PartitionId, before: Option<JobRun>) {
         let partition = short(partition);
-        self.0.note(match before {
+        self.note(match before {
             None => format!("stays {partition}"),
             Some(before) => format!("reused {partition} after {}", before.job),
         });
     }
 
     fn machine(&self, name: &ControllerName) -> Option<Rc<Machine<()>>> {
-        self.0.machines.borrow().get(name.host()).cloned()
+        self.machines.borrow().get(name.host()).cloned()
     }
 
     fn fate(&self, machine: &Machine<()>, call: Call, partition: Option<&PartitionId>) -> Fate {
-        self.note(call, partition);
+        self.note_call(call, partition);
         let (queue, time) = match call {
             Call::Create => ("next create", "call time"),
             Call::Status => ("next status", "call time"),
@@ -176,13 +171,13 @@ impl Network for Lines {
             Call::Reset => ("next reset", "call time"),
             Call::Survey => ("next survey", "survey time"),
         };
-        let time = self.0.time(time).unwrap_or_default();
-        if let Some(silence) = self.0.time("silent").filter(|_| call == Call::Status) {
+        let time = self.time(time).unwrap_or_default();
+        if let Some(silence) = self.time("silent").filter(|_| call == Call::Status) {
             return Fate::Fails(silence, Failure::Unclear, "Unclear");
         }
-        let mut next = self.0.next(queue).unwrap_or_default();
+        let mut next = self.next(queue).unwrap_or_default();
         if call == Call::Create
-            && partition.is_some_and(|id| self.0.fact("refused").as_deref() == Some(short(id)))
+            && partition.is_some_and(|id| self.fact("refused").as_deref() == Some(short(id)))
         {
             next = "refused".to_owned();
         }
@@ -220,7 +215,7 @@ impl Network for Lines {
     }
 
     fn change(&self, _: &Machine<()>, listing: &mut Listing) {
-        if self.0.fact("silent").is_some() {
+        if self.fact("silent").is_some() {
             listing.partitions.clear();
         }
     }
@@ -310,7 +305,7 @@ impl Journal for Scene {
 pub struct Outside(pub Rc<Scene>);
 
 impl Environment for Outside {
-    type Controller = Line<Lines>;
+    type Controller = Line<Rc<Scene>>;
     type Journal = Scene;
     type Files = Scene;
 

@@ -27,7 +27,7 @@ use vipu_types::{IpuCount, JobRun, ModelPool};
 
 use crate::claim::{claim, id};
 use crate::controller::Line;
-use crate::harness::{Lines, Outside, Scene, in_words, is_aside, pod_at, short};
+use crate::harness::{Outside, Scene, in_words, is_aside, pod_at, short};
 use crate::settings::settings;
 
 /// Defines tests that each play a script.
@@ -115,7 +115,7 @@ fn record(text: &str) -> LiveRecord {
 struct Script {
     scene: Rc<Scene>,
     settings: ModelSettings,
-    handle: Handle<Line<Lines>>,
+    handle: Handle<Line<Rc<Scene>>>,
     events: UnboundedReceiver<(Instant, Event)>,
 }
 
@@ -228,8 +228,8 @@ impl Script {
                 other => panic!("no setting {other:?}"),
             }
         }
-        let lines = Lines(Rc::clone(&self.scene));
-        self.handle.configure(hosts.split(',').map(|host| lines.setup(host, &self.settings)).collect());
+        let setup = |host: &str| self.scene.setup(host, &self.settings);
+        self.handle.configure(hosts.split(',').map(setup).collect());
     }
 
     fn there(&self, host: &str, ids: &[&str]) {

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use driver::{
-    Driver, Entry, Environment, Handle, Host, IpuofFiles, Journal, JournalError, LiveRecord, ModelSettings,
-    PodSetup, Stage, channel,
+    Driver, Environment, Handle, Host, IpuofFiles, LiveRecord, ModelSettings, NoJournal, PodSetup, Stage,
+    channel,
 };
 use ledger::{
     Action, AdoptedAs, DriverAction, Event, HostAction, Ledger, Millis, ModelFacts, Placement, Seconds,
@@ -69,19 +69,13 @@ impl Plugin {
 
 struct Outside(Rc<Plugin>, IpuofFiles);
 
-impl Journal for Outside {
-    async fn record(&self, _: Entry) -> Result<(), JournalError> {
-        Ok(())
-    }
-}
-
 impl Environment for Outside {
     type Controller = Client;
-    type Journal = Self;
+    type Journal = NoJournal;
     type Files = IpuofFiles;
 
-    fn journal(&self) -> &Self {
-        self
+    fn journal(&self) -> &NoJournal {
+        &NoJournal
     }
 
     fn files(&self) -> &IpuofFiles {
