@@ -16,15 +16,14 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 use vipu_types::JobRun;
 
+use crate::call_failure::Counts;
 use crate::create_deadline::{self, CreateDeadline, Stop};
 use crate::create_progress::CreateProgress;
+use crate::durable_files::make_durable;
 use crate::pod_in_use::{PlaceInQueue, PodInUse};
-use crate::settle::settle;
 use crate::shared_state::SharedState;
 use crate::tracked::{PartitionOwner, Tracked};
-use crate::{Controller, Environment, Journal};
-use on_controller::Presence;
-use tries::Setback;
+use crate::{CallError, Controller, Environment, Journal};
 
 /// The time limit of the create for `claim`. It runs from now on.
 pub(crate) fn deadline<W: Environment>(
@@ -36,7 +35,7 @@ pub(crate) fn deadline<W: Environment>(
     let Ok(pod) = shared.pod(claim) else { return CreateDeadline::new(cancel, Duration::ZERO) };
     let deadline =
         CreateDeadline::new(cancel, create_deadline::limit(claim.run, pod.settings.create_timeout));
-    deadline.minds(&shared.needs(&pod));
+    deadline.minds(&shared.resources.needs(pod.settings.ipuof_dir.as_ref()));
     deadline
 }
 
@@ -119,7 +118,7 @@ pub(crate) async fn create<W: Environment>(
     };
     tokio::select! {
         biased;
-        never = progress.announce(&shared.environment) => match never {},
+        never = progress.announce(&*shared.environment) => match never {},
         never = progress.announce_trouble(shared) => match never {},
         answer = create.run() => answer,
     }
@@ -132,6 +131,46 @@ fn failed(claim: &Claim, reason: String) -> Event {
         false => tracing::warn!("{run} is not prepared, and starts like others: {reason}"),
     }
     Event::CreateFailed { partition: claim.partition.clone(), reason }
+}
+
+/// What a create knows of its partition on the controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Presence {
+    /// It is not there, so it is asked for.
+    Absent,
+    /// A call of this cluster may have made it, so the create looks for it before it asks.
+    MayExist,
+    /// It was idle, and is given to the claim if it is found.
+    Idle {
+        /// The last run that had it, as far as is known.
+        before: Option<JobRun>,
+        /// Whether it is to be reset first.
+        reset: bool,
+    },
+}
+
+/// The reason why a try ended without the partition.
+enum Setback {
+    /// Another try may succeed.
+    Again(Cow<'static, str>, Counts),
+    /// Another try will succeed, once a resource that all jobs need is out of trouble.
+    Trouble(Cow<'static, str>),
+    /// The controller refuses all jobs.
+    RefusesAll(Cow<'static, str>),
+    /// No try would succeed.
+    Stop(Stop),
+}
+
+impl From<Stop> for Setback {
+    fn from(stop: Stop) -> Self {
+        Self::Stop(stop)
+    }
+}
+
+impl From<CallError> for Setback {
+    fn from(error: CallError) -> Self {
+        Self::Again(error.message.into(), error.failure.counts())
+    }
 }
 
 /// The part of a recorded intent that can change.
@@ -198,7 +237,7 @@ impl<W: Environment> Create<'_, W> {
         self.tracked.fileless.set(!is_ours);
         self.tries(Self::attempt).await?;
         failpoints::hold!("files_written");
-        settle(self.shared, self.tracked, self.claim);
+        make_durable(self.shared, self.tracked, self.claim);
         Ok(())
     }
 
@@ -248,8 +287,8 @@ impl<W: Environment> Create<'_, W> {
     /// Waits until no resource that all jobs need is in trouble. A new configuration may end the trouble.
     async fn all_well(&mut self) -> Result<(), Stop> {
         loop {
-            let seen = self.shared.news().count();
-            let needs = self.shared.needs(&self.pod);
+            let seen = self.shared.resources.news().count();
+            let needs = self.shared.resources.needs(self.pod.settings.ipuof_dir.as_ref());
             self.deadline.minds(&needs);
             if needs.iter().all(|need| need.is_well()) {
                 return Ok(());
@@ -259,7 +298,7 @@ impl<W: Environment> Create<'_, W> {
             if self.pod.settings.ipuof_dir != before {
                 continue;
             }
-            self.deadline.hold(self.shared.news().after(seen)).await?;
+            self.deadline.hold(self.shared.resources.news().after(seen)).await?;
         }
     }
 
@@ -296,7 +335,7 @@ impl<W: Environment> Create<'_, W> {
         let shared = Rc::clone(self.shared);
         let claim = self.claim;
         let in_charge = async {
-            shared.in_charge(claim).await;
+            shared.resources.in_charge(claim).await;
             Ok(())
         };
         tokio::try_join!(self.described(), in_charge).map(drop)

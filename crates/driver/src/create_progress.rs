@@ -116,7 +116,7 @@ impl<'a> CreateProgress<'a> {
     pub async fn announce_trouble<W: Environment>(&self, shared: &Rc<SharedState<W>>) -> Infallible {
         let mut told = None;
         loop {
-            let seen = shared.news().count();
+            let seen = shared.resources.news().count();
             let trouble = shared.trouble_of(self.claim);
             let before = self.waits_for.replace(trouble.clone());
             if before != trouble && trouble.is_some() && trouble != told {
@@ -125,7 +125,7 @@ impl<'a> CreateProgress<'a> {
             } else if before != trouble {
                 shared.environment.show(self.claim.run, self.line());
             }
-            shared.news().after(seen).await;
+            shared.resources.news().after(seen).await;
         }
     }
 }

@@ -1,10 +1,12 @@
 //! The loop that takes orders and starts a task for each one.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use ledger::{Claim, DriverAction, Event};
 use tokio::task::{LocalSet, spawn_local};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 use vipu_types::PartitionId;
 
 use crate::create::Start;
@@ -12,10 +14,10 @@ use crate::create_deadline::Stop;
 use crate::handle::Order;
 use crate::restart_on_panic::restarted_on_panic;
 use crate::shared_state::SharedState;
-use crate::tracked::PartitionOwner;
+use crate::tracked::{PartitionOwner, Tracked};
 use crate::{
-    Entry, Environment, Journal, JournalError, LiveRecord, Orders, Stage, create, create_progress, make_idle,
-    refresh, remove, run_records, unclaimed, withheld,
+    Entry, Environment, Journal, JournalError, LiveRecord, Orders, Stage, create, create_progress,
+    durable_files, make_idle, remove, run_records, survey, unclaimed, withheld,
 };
 
 /// The reason for which a create waits for others' removals.
@@ -26,6 +28,8 @@ pub struct Driver<W: Environment> {
     shared: Rc<SharedState<W>>,
     /// The partitions that no run gets before a time in the journal.
     withheld: Vec<Claim>,
+    /// The surveys of the configured Pods.
+    surveys: RefCell<Vec<AbortOnDropHandle<()>>>,
 }
 
 impl<W: Environment> Driver<W> {
@@ -35,7 +39,7 @@ impl<W: Environment> Driver<W> {
     pub fn new(environment: W, live: Vec<LiveRecord>) -> Self {
         let withheld = live.iter().filter(|record| matches!(record.stage, Stage::Withheld(_)));
         let withheld = withheld.map(|record| record.claim.clone()).collect();
-        Self { shared: Rc::new(SharedState::new(environment, live)), withheld }
+        Self { shared: Rc::new(SharedState::new(environment, live)), withheld, surveys: RefCell::default() }
     }
 
     /// Carries out orders until every [`crate::Handle`] is dropped. Work under way at that time, or when this
@@ -69,19 +73,22 @@ impl<W: Environment> Driver<W> {
         let shared = &self.shared;
         match order {
             Order::Do(action) => self.carry_out(action),
-            Order::Pods(setups) => shared.configure(setups),
+            Order::Pods(setups) => {
+                shared.configure(setups);
+                // The surveys of the old controllers end here. None of them can answer for a new controller.
+                self.surveys.replace(survey::start(shared));
+            }
             Order::Ended(claim, ended) => {
                 let shared = Rc::clone(shared);
                 spawn_local(async move {
                     let partition = claim.partition.clone();
-                    shared.note(Entry::Ended { partition, ended }, &claim).await;
+                    shared.resources.note(Entry::Ended { partition, ended }, &claim).await;
                 });
             }
             Order::Launched(claim, at) => {
-                let (shared, tracked) = (Rc::clone(shared), shared.tracked(&claim.partition));
-                spawn_local(restarted_on_panic(claim.partition.clone(), move || {
-                    run_records::launched(Rc::clone(&shared), Rc::clone(&tracked), claim.clone(), at)
-                }));
+                self.spawn(claim, move |shared, tracked, claim| {
+                    run_records::launched(shared, tracked, claim, at)
+                });
             }
         }
     }
@@ -101,26 +108,16 @@ impl<W: Environment> Driver<W> {
                 }
             }
             DriverAction::Remove(claim) => self.remove(claim),
-            DriverAction::Bind(claim) => {
-                let (shared, tracked) = (Rc::clone(shared), shared.tracked(&claim.partition));
-                spawn_local(restarted_on_panic(claim.partition.clone(), move || {
-                    run_records::bind(Rc::clone(&shared), Rc::clone(&tracked), claim.clone())
-                }));
-            }
+            DriverAction::Bind(claim) => self.spawn(claim, run_records::bind),
             DriverAction::Keep(claim, until) => {
-                let (shared, tracked) = (Rc::clone(shared), shared.tracked(&claim.partition));
-                spawn_local(async move {
-                    let task =
-                        || run_records::keep(Rc::clone(&shared), Rc::clone(&tracked), claim.clone(), until);
-                    restarted_on_panic(claim.partition.clone(), task).await;
-                    shared.environment.report(Event::KeepRecorded(claim.partition.clone()));
+                self.spawn(claim, move |shared, tracked, claim| {
+                    run_records::keep(shared, tracked, claim, until)
                 });
             }
             DriverAction::Withhold(claim, left) => {
-                let (shared, tracked) = (Rc::clone(shared), shared.tracked(&claim.partition));
-                spawn_local(restarted_on_panic(claim.partition.clone(), move || {
-                    withheld::withhold_in_pool(Rc::clone(&shared), Rc::clone(&tracked), claim.clone(), left)
-                }));
+                self.spawn(claim, move |shared, tracked, claim| {
+                    withheld::withhold_in_pool(shared, tracked, claim, left)
+                });
             }
             DriverAction::EndWithheld(partition) => {
                 if let Some(tracked) = shared.known(&partition) {
@@ -143,12 +140,23 @@ impl<W: Environment> Driver<W> {
                 spawn_local(unclaimed::remove_foreign(Rc::clone(shared), pod, partition));
             }
             DriverAction::Refresh(claim, why) => {
-                let (shared, tracked) = (Rc::clone(shared), shared.tracked(&claim.partition));
-                spawn_local(restarted_on_panic(claim.partition.clone(), move || {
-                    refresh::refresh(Rc::clone(&shared), Rc::clone(&tracked), claim.clone(), why)
-                }));
+                self.spawn(claim, move |shared, tracked, claim| {
+                    durable_files::refresh(shared, tracked, claim, why)
+                });
             }
         }
+    }
+
+    /// Starts a task about a claim's partition. A task that panics begins again.
+    fn spawn<F: Future<Output = ()> + 'static>(
+        &self,
+        claim: Claim,
+        task: impl Fn(Rc<SharedState<W>>, Rc<Tracked>, Claim) -> F + 'static,
+    ) {
+        let (shared, tracked) = (Rc::clone(&self.shared), self.shared.tracked(&claim.partition));
+        spawn_local(restarted_on_panic(claim.partition.clone(), move || {
+            task(Rc::clone(&shared), Rc::clone(&tracked), claim.clone())
+        }));
     }
 
     fn create(&self, claim: Claim, before: Vec<PartitionId>, start: Start) {
@@ -189,7 +197,7 @@ impl<W: Environment> Driver<W> {
                     if tracked.owner.get() == PartitionOwner::Others && tracked.recorded.replace(false) {
                         // The intent came to nothing. A partition of others must not be removed because of
                         // it.
-                        shared.note(Entry::Gone(claim.partition.clone()), &claim).await;
+                        shared.resources.note(Entry::Gone(claim.partition.clone()), &claim).await;
                     }
                     answer
                 }
@@ -214,11 +222,10 @@ impl<W: Environment> Driver<W> {
             let partition = claim.partition.clone();
             let work = make_idle::make_idle(Rc::clone(&shared), tracked, claim, reset);
             // The ledger gets one answer, even after a fault in this program.
-            let is_idle = spawn_local(work).await.unwrap_or_else(|broken| {
+            let answer = spawn_local(work).await.unwrap_or_else(|broken| {
                 tracing::error!("{partition}: internal error, please report: {broken}");
-                false
+                Event::NotIdle(partition)
             });
-            let answer = if is_idle { Event::Idle(partition) } else { Event::NotIdle(partition) };
             shared.environment.report(answer);
         });
     }

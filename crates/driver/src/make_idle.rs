@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use ledger::Claim;
+use ledger::{Claim, Event};
 use tokio::time::{Instant, sleep, timeout};
 use vipu_types::PartitionId;
 
@@ -19,7 +19,7 @@ use crate::{Controller, Entry, Environment, PartitionState};
 /// was reset.
 const LATEST_BEGIN: Duration = Duration::from_secs(5);
 
-/// Makes a partition without a run ready for the next job. Returns whether that succeeded. The journal keeps
+/// Makes a partition without a run ready for the next job. Returns Idle or NotIdle. The journal keeps
 /// its entry: a later slurmctld finds a partition without a run, and removes it. That of a partition of a pool ends,
 /// because a later slurmctld would look for processes of its run.
 pub(crate) async fn make_idle<W: Environment>(
@@ -27,7 +27,7 @@ pub(crate) async fn make_idle<W: Environment>(
     tracked: Rc<Tracked>,
     claim: Claim,
     reset: bool,
-) -> bool {
+) -> Event {
     let _turn = tracked.turn.lock().await;
     tracked.begin_next_use();
     let began = Instant::now();
@@ -35,13 +35,13 @@ pub(crate) async fn make_idle<W: Environment>(
     match made_idle(&shared, &tracked, &claim, reset).await {
         Ok(pod) => {
             if tracked.stays.get() {
-                shared.note(Entry::Gone(partition.clone()), &claim).await;
+                shared.resources.note(Entry::Gone(partition.clone()), &claim).await;
             }
             let (reset, took) = (if reset { ", reset" } else { "" }, began.elapsed());
             pod.controller.stays_idle(partition, took);
             let seconds = took.as_secs_f64();
             tracing::info!("{run}: partition {partition} stays idle{reset} after {seconds:.3} s");
-            true
+            Event::Idle(partition.clone())
         }
         Err(why) => {
             let what = if tracked.stays.get() {
@@ -50,7 +50,7 @@ pub(crate) async fn make_idle<W: Environment>(
                 "is removed and does not stay idle"
             };
             tracing::info!("{run}: partition {partition} {what}: {why}");
-            false
+            Event::NotIdle(partition.clone())
         }
     }
 }
@@ -72,7 +72,7 @@ async fn made_idle<W: Environment>(
     deleted.map_err(|_| "its IPUoF files could not be deleted yet")?.map_err(|trouble| trouble.words)?;
     failpoints::hold!("idle_without_files");
     if reset {
-        shared.confirm().await.map_err(|error| error.to_string())?;
+        shared.resources.confirm().await.map_err(|error| error.to_string())?;
         let limit = pod.settings.create_timeout;
         let in_time = timeout(limit, reset_to_active(&pod, tracked, &claim.partition)).await;
         in_time.map_err(|_| format!("its reset took more than {} s", limit.as_secs()))??;

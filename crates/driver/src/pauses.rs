@@ -3,6 +3,9 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
+/// The longest pause between two tries of work that is never given up.
+pub(crate) const RETRY_CAP: Duration = Duration::from_secs(30);
+
 const SHORTEST_POLL: Duration = Duration::from_millis(10);
 /// The shortest pause around the usual time.
 const SHORTEST_DUE_POLL: Duration = Duration::from_millis(3);

@@ -1,17 +1,18 @@
 //! The configured Pods, with the state that all creates on a Pod share.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
-use vipu_types::{ControllerName, PartitionId};
+use tokio_util::task::AbortOnDropHandle;
+use vipu_types::{PartitionId, PodId};
 
 use crate::hosts::ToldHosts;
-use crate::observed_pool::ObservedPool;
 use crate::refusing_controller::Refusals;
 use crate::shown_as_removed::ShownAsRemoved;
 use crate::tracked::Tracked;
@@ -19,6 +20,7 @@ use crate::{CallError, Controller, Failure, Listing, ModelSettings, PartitionSta
 
 /// A Pod in use. A task keeps the Pod with which it began. A new configuration makes new Pods.
 pub(crate) struct PodInUse<C> {
+    pub id: PodId,
     pub settings: ModelSettings,
     pub controller: C,
     /// One permit for each create that may be under way.
@@ -26,6 +28,8 @@ pub(crate) struct PodInUse<C> {
     /// The time that the controller took for the partition that was ready last.
     pub usual_create: Cell<Option<Duration>>,
     pub observed: Rc<ObservedController>,
+    /// Asks for a survey. Remembers one request, so that a request during a survey leads to one more survey after it.
+    pub survey_wanted: Notify,
     /// Cancelled when the controller has answered the last create in the order of [`PodInUse::next_place`].
     last: RefCell<CancellationToken>,
 }
@@ -56,6 +60,17 @@ impl Default for ObservedController {
             shown_as_removed: ShownAsRemoved::default(),
         }
     }
+}
+
+/// Observations of the pool on a controller.
+#[derive(Default)]
+pub(crate) struct ObservedPool {
+    /// The task that makes partitions.
+    pub maker: RefCell<Option<AbortOnDropHandle<()>>>,
+    /// The partitions that no job can get, each with the reason that the log has.
+    pub unusable: RefCell<BTreeMap<PartitionId, String>>,
+    /// The partitions that could not be made, each with the reason that the log has.
+    pub unmade: RefCell<BTreeMap<PartitionId, String>>,
 }
 
 /// The longest time that a create waits for its turn. A call that hangs must not hold up all others.
@@ -92,31 +107,22 @@ impl<C> PodInUse<C> {
 
     /// Takes `setup` into use. Creates under way since `before` keep their permits, unless the limit changed.
     pub fn new(setup: PodSetup<C>, observed: Rc<ObservedController>, before: Option<&Self>) -> Self {
-        let PodSetup { settings, controller, .. } = setup;
-        let limit = settings.max_concurrent_creates.max(1);
+        let PodSetup { pod: id, settings, controller } = setup;
+        let limit = settings.max_concurrent_creates;
         let slots = match before {
-            Some(old) if old.settings.max_concurrent_creates == settings.max_concurrent_creates => {
-                Arc::clone(&old.slots)
-            }
-            _ => Arc::new(Semaphore::new(limit)),
+            Some(old) if old.settings.max_concurrent_creates == limit => Arc::clone(&old.slots),
+            _ => Arc::new(Semaphore::new(limit.max(1))),
         };
-        Self::with(settings, controller, observed, slots)
-    }
-
-    fn with(
-        settings: ModelSettings,
-        controller: C,
-        observed: Rc<ObservedController>,
-        slots: Arc<Semaphore>,
-    ) -> Self {
         let nobody = CancellationToken::new();
         nobody.cancel();
         Self {
+            id,
             settings,
             controller,
             slots,
             usual_create: Cell::default(),
             observed,
+            survey_wanted: Notify::new(),
             last: RefCell::new(nobody),
         }
     }
@@ -124,14 +130,9 @@ impl<C> PodInUse<C> {
 
 impl<C: Controller> PodInUse<C> {
     /// A Pod of the same model whose controller is not in the model's list. It may still have claims.
-    pub fn beside(
-        &self,
-        controller: &ControllerName,
-        observed: Rc<ObservedController>,
-    ) -> Result<Self, String> {
-        let (settings, controller) = (self.settings.clone(), self.controller.beside(controller)?);
-        let slots = Arc::new(Semaphore::new(settings.max_concurrent_creates.max(1)));
-        Ok(Self::with(settings, controller, observed, slots))
+    pub fn beside(&self, id: PodId, observed: Rc<ObservedController>) -> Result<Self, String> {
+        let (settings, controller) = (self.settings.clone(), self.controller.beside(&id.controller)?);
+        Ok(Self::new(PodSetup { pod: id, settings, controller }, observed, None))
     }
 
     /// The state of a partition, as by [`Controller::status`]. A partition that is shown as removed for too

@@ -10,7 +10,7 @@ use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep, timeout};
 use vipu_types::PartitionId;
 
-use crate::pauses::{Backoff, poll_pause};
+use crate::pauses::{Backoff, RETRY_CAP, poll_pause};
 use crate::pod_in_use::PodInUse;
 use crate::resource::SLOW;
 use crate::resource_probes::FilesTrouble;
@@ -18,20 +18,12 @@ use crate::shared_state::SharedState;
 use crate::tracked::{PartitionOwner, Tracked};
 use crate::{CallError, Controller, Entry, Environment, Files, PartitionState, withheld};
 
-/// The longest pause between two tries.
-pub(crate) const RETRY_CAP: Duration = Duration::from_secs(30);
-
 /// The longest time for an accepted remove before the call is repeated.
 const REMOVE_TIME: Duration = Duration::from_secs(60);
 
 /// The time after which the call is repeated for a partition that is still active. A late create may have
 /// made it once more.
 const STILL_ACTIVE: Duration = Duration::from_secs(2);
-
-/// The time for which a partition that is gone stays on record, if one of its calls was never answered. A
-/// controller that hung may carry out old calls. A partition made within this time is removed. One made later
-/// is reported as unknown. While the entry exists, no slurmctld reuses the id and removes a wrong partition.
-pub(crate) const LATE_CALL: Duration = Duration::from_secs(600);
 
 /// Removes the partition of `claim` and its files when its turn comes. Returns when both are gone. A
 /// partition of others, of a pool, or shared by all jobs stays.
@@ -49,7 +41,7 @@ pub(crate) async fn remove<W: Environment>(shared: Rc<SharedState<W>>, tracked: 
     let mut was_there = true;
     if !tracked.stays.get() {
         let unanswered = Some(tracked.calls.number_unanswered());
-        shared.note(Entry::Remove { claim: claim.clone(), unanswered }, claim).await;
+        shared.resources.note(Entry::Remove { claim: claim.clone(), unanswered }, claim).await;
         let pod = insist(claim, async || {
             let pod = shared.pod(&tracked.at_home(claim))?;
             was_there = tracked.calls.was_made() || is_there(&pod, tracked, partition).await?;
@@ -70,7 +62,7 @@ pub(crate) async fn remove<W: Environment>(shared: Rc<SharedState<W>>, tracked: 
         tracked.owner.set(PartitionOwner::Late(run));
     } else {
         if !tracked.unanswered_change.get() && tracked.withheld.get().is_none() {
-            shared.note(Entry::Gone(partition.clone()), claim).await;
+            shared.resources.note(Entry::Gone(partition.clone()), claim).await;
         }
         tracked.owner.set(PartitionOwner::Unknown);
     }
@@ -102,7 +94,8 @@ async fn is_there<C: Controller>(
 /// Handles the remains of a partition without a run: files in a directory that was away, calls that may still take effect,
 /// and the time for which no run gets it.
 pub(crate) async fn watch<W: Environment>(shared: &Rc<SharedState<W>>, tracked: Rc<Tracked>, claim: &Claim) {
-    let until = Seconds(shared.environment.unix_time().0.saturating_add_unsigned(LATE_CALL.as_secs()));
+    let until =
+        Seconds(shared.environment.unix_time().0.saturating_add_unsigned(withheld::LATE_CALL.as_secs()));
     let has_late_calls = || tracked.calls.may_come_late() || tracked.unanswered_change.get();
     let has_remains = matches!(tracked.owner.get(), PartitionOwner::Late(_)) || has_late_calls();
     if has_remains || tracked.withheld.get().is_some() {
@@ -176,7 +169,10 @@ pub(crate) fn delete_files<W: Environment>(
         let directory =
             directory.or_else(|| tracked.directory.borrow().clone().filter(|_| !tracked.fileless.get()));
         if let Some(directory) = directory {
-            shared.with_files(&directory, shared.environment.files().withdraw(&directory, &claim)).await?;
+            shared
+                .resources
+                .with_files(&directory, shared.environment.files().withdraw(&directory, &claim))
+                .await?;
         }
         tracked.fileless.set(true);
         Ok(())

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::rc::Rc;
 
-use ledger::{Claim, Seconds};
+use ledger::{Claim, Event, Seconds};
 
-use crate::settle::settle;
+use crate::durable_files::make_durable;
 use crate::shared_state::SharedState;
 use crate::tracked::{PartitionOwner, Tracked};
 use crate::{Entry, Environment};
@@ -21,8 +21,8 @@ pub(crate) async fn bind<W: Environment>(shared: Rc<SharedState<W>>, tracked: Rc
     tracked.begin_next_use();
     let ipuof_dir = tracked.directory.borrow().as_deref().map(Path::to_path_buf);
     let (stays, unanswered) = (tracked.stays.get(), tracked.calls.number_unanswered());
-    shared.note(Entry::Create { claim: claim.clone(), ipuof_dir, stays, unanswered }, &claim).await;
-    settle(&shared, &tracked, &claim);
+    shared.resources.note(Entry::Create { claim: claim.clone(), ipuof_dir, stays, unanswered }, &claim).await;
+    make_durable(&shared, &tracked, &claim);
 }
 
 /// Records that a batch script was launched. Slurm saves that seconds later, and the slurmctld after a crash
@@ -35,11 +35,11 @@ pub(crate) async fn launched<W: Environment>(
 ) {
     let _turn = tracked.turn.lock().await;
     if tracked.owner.get() == PartitionOwner::Ours {
-        shared.note(Entry::Launched { partition: claim.partition.clone(), at }, &claim).await;
+        shared.resources.note(Entry::Launched { partition: claim.partition.clone(), at }, &claim).await;
     }
 }
 
-/// Records that the partition of a failed run is kept. A later slurmctld may find no trace of the job.
+/// Records that the partition of a failed run is kept, and reports that. A later slurmctld may find no trace of the job.
 pub(crate) async fn keep<W: Environment>(
     shared: Rc<SharedState<W>>,
     tracked: Rc<Tracked>,
@@ -48,6 +48,7 @@ pub(crate) async fn keep<W: Environment>(
 ) {
     let _turn = tracked.turn.lock().await;
     if tracked.owner.get() == PartitionOwner::Ours {
-        shared.note(Entry::Kept { partition: claim.partition.clone(), until }, &claim).await;
+        shared.resources.note(Entry::Kept { partition: claim.partition.clone(), until }, &claim).await;
     }
+    shared.environment.report(Event::KeepRecorded(claim.partition));
 }

@@ -8,22 +8,21 @@ use ledger::Claim;
 use vipu_types::{PartitionId, PodId};
 
 use crate::pod_in_use::{ObservedController, PodInUse};
+use crate::resource::Health;
 use crate::resource_probes::ResourceProbes;
-use crate::survey::Surveyor;
-use crate::tracked::{CreateCalls, PartitionOwner, Tracked};
-use crate::{Environment, LiveRecord, PodSetup, Stage};
+use crate::tracked::{PartitionOwner, Tracked};
+use crate::{Environment, LiveRecord, PodSetup};
 
 pub(crate) struct SharedState<W: Environment> {
-    pub environment: W,
+    pub environment: Rc<W>,
     pods: RefCell<BTreeMap<PodId, Rc<PodInUse<W::Controller>>>>,
     /// Pods that have claims but are not configured any more.
     unlisted: RefCell<BTreeMap<PodId, Rc<PodInUse<W::Controller>>>>,
     /// Observations of each controller that was ever in use.
     observed: RefCell<BTreeMap<PodId, Rc<ObservedController>>>,
     tracked_partitions: RefCell<HashMap<PartitionId, Rc<Tracked>>>,
-    surveyors: RefCell<BTreeMap<PodId, Surveyor>>,
     /// The resources that all jobs need.
-    pub resources: ResourceProbes,
+    pub resources: Rc<ResourceProbes<W>>,
     /// Partitions without a job that are being handled.
     pub unclaimed: RefCell<HashSet<(PodId, PartitionId)>>,
 }
@@ -31,43 +30,22 @@ pub(crate) struct SharedState<W: Environment> {
 impl<W: Environment> SharedState<W> {
     /// The state of a driver that knows the partitions of an earlier driver.
     pub fn new(environment: W, live: Vec<LiveRecord>) -> Self {
-        let tracked_partitions = live.into_iter().map(|record| {
-            let (before, calls) = (Some(record.claim.clone()), CreateCalls::of(&record));
-            let withheld = match record.stage {
-                Stage::Withheld(until) => Some(until),
-                _ => None,
-            };
-            let owner = match (withheld, record.stays) {
-                (None, _) => PartitionOwner::Ours,
-                (Some(_), false) => PartitionOwner::Late(record.claim.run),
-                (Some(_), true) => PartitionOwner::Unknown,
-            };
-            let tracked = Tracked { before, calls, ..Tracked::new(owner) };
-            tracked.withheld.set(withheld);
-            tracked.recorded.set(true);
-            tracked.home.replace(Some(record.claim.pod()));
-            tracked.stays.set(record.stays);
-            tracked.directory.replace(record.ipuof_dir.clone().map(Into::into));
-            tracked.fileless.set(!record.may_exist());
-            // The ledger withholds a partition of a pool for as long.
-            let is_leaving = !record.stays && !matches!(record.stage, Stage::Creating | Stage::Created);
-            tracked.unanswered_change.set(is_leaving);
-            (record.claim.partition, Rc::new(tracked))
-        });
+        let tracked = |record: LiveRecord| (record.claim.partition.clone(), Rc::new(Tracked::of(record)));
+        let tracked_partitions = RefCell::new(live.into_iter().map(tracked).collect());
+        let environment = Rc::new(environment);
         Self {
+            resources: Rc::new(ResourceProbes::new(Rc::clone(&environment))),
             environment,
             pods: RefCell::default(),
             unlisted: RefCell::default(),
             observed: RefCell::default(),
-            tracked_partitions: RefCell::new(tracked_partitions.collect()),
-            surveyors: RefCell::default(),
-            resources: ResourceProbes::default(),
+            tracked_partitions,
             unclaimed: RefCell::default(),
         }
     }
 
-    /// Takes new Pods into use and surveys each at once.
-    pub fn configure(self: &Rc<Self>, setups: Vec<PodSetup<W::Controller>>) {
+    /// Takes new Pods into use.
+    pub fn configure(&self, setups: Vec<PodSetup<W::Controller>>) {
         let mut pods = self.pods.borrow_mut();
         let before = std::mem::take(&mut *pods);
         for setup in setups {
@@ -76,11 +54,10 @@ impl<W: Environment> SharedState<W> {
             pods.insert(id, Rc::new(pod));
         }
         self.unlisted.take();
-        // The surveys of the old controllers end here. None of them can answer for a new controller.
-        *self.surveyors.borrow_mut() =
-            pods.iter().map(|(id, pod)| (id.clone(), Surveyor::start(self, id, pod))).collect();
+        let directories = pods.iter().map(|(id, pod)| (id.model.clone(), pod.settings.ipuof_dir.clone()));
+        let directories = directories.collect();
         drop(pods);
-        self.probe_what_is_needed();
+        self.resources.configure(directories);
     }
 
     /// The Pod of a claim. A controller that has left its model's list is treated like the others.
@@ -95,7 +72,7 @@ impl<W: Environment> SharedState<W> {
         }
         let other = pods.iter().find(|(known, _)| known.model == id.model);
         let (_, other) = other.ok_or_else(|| format!("model {} is not configured", id.model))?;
-        let pod = Rc::new(other.beside(&id.controller, self.observed(&id))?);
+        let pod = Rc::new(other.beside(id.clone(), self.observed(&id))?);
         unlisted.insert(id, Rc::clone(&pod));
         Ok(pod)
     }
@@ -121,13 +98,13 @@ impl<W: Environment> SharedState<W> {
     /// A controller outside the list may be in the list under another name. Then all controllers of its model
     /// are asked.
     pub fn survey(&self, id: &PodId) -> bool {
-        let surveyors = self.surveyors.borrow();
-        if let Some(surveyor) = surveyors.get(id) {
-            surveyor.wake();
+        let pods = self.pods.borrow();
+        if let Some(pod) = pods.get(id) {
+            pod.survey_wanted.notify_one();
             return true;
         }
-        let of_model = surveyors.iter().filter(|(known, _)| known.model == id.model);
-        of_model.map(|(_, surveyor)| surveyor.wake()).count() > 0
+        let of_model = pods.values().filter(|pod| pod.id.model == id.model);
+        of_model.map(|pod| pod.survey_wanted.notify_one()).count() > 0
     }
 
     /// Whether a partition of this name without a job is being removed on any controller.
@@ -138,14 +115,7 @@ impl<W: Environment> SharedState<W> {
     /// The tracked state of a partition. Tracking begins here if it has not yet.
     pub fn tracked(&self, partition: &PartitionId) -> Rc<Tracked> {
         let mut tracked_partitions = self.tracked_partitions.borrow_mut();
-        match tracked_partitions.get(partition) {
-            Some(tracked) => Rc::clone(tracked),
-            None => {
-                let tracked = Rc::new(Tracked::new(PartitionOwner::Unknown));
-                tracked_partitions.insert(partition.clone(), Rc::clone(&tracked));
-                tracked
-            }
-        }
+        Rc::clone(tracked_partitions.entry(partition.clone()).or_default())
     }
 
     /// The tracked state of a partition, if it is tracked.
@@ -175,7 +145,15 @@ impl<W: Environment> SharedState<W> {
     }
 
     /// All Pods of the configured models, each with the model's settings.
-    pub fn listed(&self) -> BTreeMap<PodId, Rc<PodInUse<W::Controller>>> {
-        self.pods.borrow().clone()
+    pub fn listed(&self) -> Vec<Rc<PodInUse<W::Controller>>> {
+        self.pods.borrow().values().cloned().collect()
+    }
+
+    /// The reason why no partition can be made on the claim's Pod under the present configuration.
+    pub fn trouble_of(&self, claim: &Claim) -> Option<Rc<str>> {
+        match self.resources.health(self.pod(claim).ok()?.settings.ipuof_dir.as_ref()) {
+            Health::Trouble(words) => Some(words),
+            Health::Well | Health::Unknown => None,
+        }
     }
 }

@@ -12,9 +12,10 @@ use vipu_types::{JobRun, PodId};
 use crate::{LiveRecord, Stage};
 
 /// The owner of a partition of this name on the controller, if there is one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum PartitionOwner {
     /// Unknown, because no create of it is known.
+    #[default]
     Unknown,
     /// Us, because a create call of this cluster may have made it.
     Ours,
@@ -26,6 +27,7 @@ pub(crate) enum PartitionOwner {
 }
 
 /// One partition, as the driver tracks it. Orders for it wait here for each other.
+#[derive(Default)]
 pub(crate) struct Tracked {
     /// Held by the task whose turn it is. Turns follow the order of the orders.
     pub turn: Mutex<()>,
@@ -60,23 +62,31 @@ pub(crate) struct Tracked {
 }
 
 impl Tracked {
-    pub fn new(owner: PartitionOwner) -> Self {
+    /// The partition of an earlier slurmctld, as its journal has it.
+    pub fn of(record: LiveRecord) -> Self {
+        let withheld = match record.stage {
+            Stage::Withheld(until) => Some(until),
+            _ => None,
+        };
+        let owner = match (withheld, record.stays) {
+            (None, _) => PartitionOwner::Ours,
+            (Some(_), false) => PartitionOwner::Late(record.claim.run),
+            (Some(_), true) => PartitionOwner::Unknown,
+        };
+        // The ledger withholds a partition of a pool for as long.
+        let is_leaving = !record.stays && !matches!(record.stage, Stage::Creating | Stage::Created);
         Self {
-            turn: Mutex::default(),
-            files: Mutex::default(),
-            cancel: RefCell::default(),
-            gone: RefCell::default(),
-            present_use: Cell::new(0),
-            before: None,
             owner: Cell::new(owner),
-            calls: CreateCalls::default(),
-            unanswered_change: Cell::new(false),
-            withheld: Cell::new(None),
-            stays: Cell::new(false),
-            recorded: Cell::new(owner != PartitionOwner::Unknown),
-            fileless: Cell::new(false),
-            home: RefCell::default(),
-            directory: RefCell::default(),
+            calls: CreateCalls::of(&record),
+            unanswered_change: Cell::new(is_leaving),
+            withheld: Cell::new(withheld),
+            stays: Cell::new(record.stays),
+            recorded: Cell::new(true),
+            fileless: Cell::new(!record.may_exist()),
+            home: RefCell::new(Some(record.claim.pod())),
+            directory: RefCell::new(record.ipuof_dir.map(Into::into)),
+            before: Some(record.claim),
+            ..Self::default()
         }
     }
 

@@ -5,23 +5,19 @@
 //! alone and reported, unless the site says that no other cluster makes partitions there (RemoveUnknown).
 
 use std::rc::Rc;
-use std::time::Duration;
 
 use ledger::{Event, SeenPartition};
 use tokio::time::sleep;
 use tracing::{info, warn};
 use vipu_types::{PartitionId, PodId};
 
-use crate::pauses::Backoff;
+use crate::pauses::{Backoff, RETRY_CAP};
 use crate::pod_in_use::PodInUse;
 use crate::remove::removed;
 use crate::restart_on_panic::restarted_on_panic;
 use crate::shared_state::SharedState;
 use crate::tracked::{PartitionOwner, Tracked};
 use crate::{Controller, Environment, Journal};
-
-/// The longest pause between two tries.
-const RETRY_CAP: Duration = Duration::from_secs(30);
 
 /// Settles a partition without a claim, unless that is under way. A partition that cannot be removed is found
 /// again at each reconfigure.
@@ -80,7 +76,7 @@ async fn settle<W: Environment>(shared: Rc<SharedState<W>>, id: PodId, seen: See
     let mut backoff = Backoff::new(seen.partition.as_str(), RETRY_CAP);
     while let Some(pod) = shared.configured(&id) {
         // Between two tries other tasks get their turn, for example a new job with this id.
-        let Err(why) = settled(&shared, &id, &pod, &tracked, &seen).await else { break };
+        let Err(why) = settled(&shared, &pod, &tracked, &seen).await else { break };
         let pause = backoff.next_pause();
         if backoff.worth_a_line() {
             warn!("partition {}, which no job has, is not removed: {why}; trying again", seen.partition);
@@ -95,40 +91,34 @@ async fn settle<W: Environment>(shared: Rc<SharedState<W>>, id: PodId, seen: See
 
 async fn settled<W: Environment>(
     shared: &SharedState<W>,
-    id: &PodId,
     pod: &PodInUse<W::Controller>,
     tracked: &Tracked,
     seen: &SeenPartition,
 ) -> Result<(), String> {
     let (controller, partition) = (pod.controller.name(), &seen.partition);
     let _turn = tracked.turn.lock().await;
-    let gone = || {
-        let event = Event::UnclaimedGone { pod: id.clone(), partition: partition.clone() };
+    let remove = async || {
+        in_charge(shared).await?;
+        removed(pod, tracked, partition).await?;
+        let event = Event::UnclaimedGone { pod: pod.id.clone(), partition: partition.clone() };
         shared.environment.report(event);
+        Ok::<_, String>(())
     };
     // Another cluster may have a partition of this name on another controller.
-    let is_home = tracked.home.borrow().as_ref() == Some(id);
+    let is_home = tracked.home.borrow().as_ref() == Some(&pod.id);
+    let is_complete = shared.environment.journal().is_complete();
     match tracked.owner.get() {
         PartitionOwner::Late(run) if is_home && tracked.calls.may_come_late() => {
-            in_charge(shared).await?;
-            removed(pod, tracked, partition).await?;
-            gone();
+            remove().await?;
             info!("{run}: partition {partition} was made after its create was given up; it is removed");
         }
-        PartitionOwner::Unknown | PartitionOwner::Late(_)
-            if pod.settings.remove_unknown && shared.environment.journal().is_complete() =>
-        {
-            in_charge(shared).await?;
-            removed(pod, tracked, partition).await?;
-            gone();
+        PartitionOwner::Unknown | PartitionOwner::Late(_) if is_complete && pod.settings.remove_unknown => {
+            remove().await?;
             warn!(
                 "controller {controller}: partition {partition}, which no job had, is removed (RemoveUnknown)"
             );
         }
-        PartitionOwner::Unknown | PartitionOwner::Late(_) if shared.environment.journal().is_complete() => {
-            report(pod, seen)
-        }
-        PartitionOwner::Unknown | PartitionOwner::Late(_) => report_unread(pod, seen),
+        PartitionOwner::Unknown | PartitionOwner::Late(_) => report(pod, seen, is_complete),
         // The task that has it now handles it.
         PartitionOwner::Ours | PartitionOwner::Others => {}
     }
@@ -138,29 +128,27 @@ async fn settled<W: Environment>(
 /// Confirms that this slurmctld is in charge. A successor's job may have the partition by now, and our
 /// journal does not show that.
 async fn in_charge<W: Environment>(shared: &SharedState<W>) -> Result<(), String> {
-    shared.confirm().await.map_err(|error| error.to_string())
+    shared.resources.confirm().await.map_err(|error| error.to_string())
 }
 
-fn report<C: Controller>(pod: &PodInUse<C>, seen: &SeenPartition) {
+/// Reports a partition without a claim. While the journal cannot be read, it may be one of ours and in use.
+fn report<C: Controller>(pod: &PodInUse<C>, seen: &SeenPartition, journal_is_complete: bool) {
     let SeenPartition { partition, places, .. } = seen;
-    let size = size(places.len());
-    warn!(
-        "controller {}: partition {partition} ({size}) is named as ours are, but no job has it and the journal does \
-         not know it: another cluster's, or forgotten. It is left alone and its IPUs count as used. If it is nobody's, \
-         `svipu partition free {partition} --reason forgotten`; if no other cluster uses this controller, RemoveUnknown=1 removes such",
-        pod.controller.name(),
-    );
-}
-
-/// Reports a partition without a claim while the journal cannot be read. It may be one of ours and in use.
-fn report_unread<C: Controller>(pod: &PodInUse<C>, seen: &SeenPartition) {
-    let SeenPartition { partition, places, .. } = seen;
-    let size = size(places.len());
-    warn!(
-        "controller {}: partition {partition} ({size}) is named as ours are, but no job is known to have it, and the journal \
-         cannot be read. It is left alone and its IPUs count as used until the journal is mended and slurmctld restarted",
-        pod.controller.name(),
-    );
+    let (controller, size) = (pod.controller.name(), size(places.len()));
+    let partition_of =
+        format!("controller {controller}: partition {partition} ({size}) is named as ours are, but");
+    if journal_is_complete {
+        warn!(
+            "{partition_of} no job has it and the journal does not know it: another cluster's, or forgotten. It is left \
+             alone and its IPUs count as used. If it is nobody's, `svipu partition free {partition} --reason forgotten`; \
+             if no other cluster uses this controller, RemoveUnknown=1 removes such"
+        );
+    } else {
+        warn!(
+            "{partition_of} no job is known to have it, and the journal cannot be read. It is left alone and its IPUs \
+             count as used until the journal is mended and slurmctld restarted"
+        );
+    }
 }
 
 /// The size in words. A controller need not give the places of the IPUs.

@@ -8,10 +8,15 @@ use ledger::{Claim, Seconds};
 use tokio::time::sleep;
 use vipu_types::PartitionId;
 
-use crate::remove::{LATE_CALL, RETRY_CAP};
+use crate::pauses::RETRY_CAP;
 use crate::shared_state::SharedState;
 use crate::tracked::{PartitionOwner, Tracked};
 use crate::{Entry, Environment};
+
+/// The time for which a partition that is gone stays on record, if one of its calls was never answered. A
+/// controller that hung may carry out old calls. A partition made within this time is removed. One made later
+/// is reported as unknown. While the entry exists, no slurmctld reuses the id and removes a wrong partition.
+pub(crate) const LATE_CALL: Duration = Duration::from_secs(600);
 
 /// Records that no job gets this partition of a pool for the time `left`.
 pub(crate) async fn withhold_in_pool<W: Environment>(
@@ -38,7 +43,10 @@ pub(crate) async fn withhold<W: Environment>(
     tracked.withheld.set(Some(until));
     let (stays, unanswered) = (tracked.stays.get(), tracked.calls.number_unanswered());
     let ipuof_dir = tracked.directory.borrow().as_deref().map(Path::to_path_buf).filter(|_| stays);
-    shared.note(Entry::Withheld { claim: claim.clone(), ipuof_dir, stays, unanswered, until }, claim).await;
+    shared
+        .resources
+        .note(Entry::Withheld { claim: claim.clone(), ipuof_dir, stays, unanswered, until }, claim)
+        .await;
 }
 
 /// Records that a partition of a pool is given to jobs again. One with files in a directory that is away keeps its entry.
@@ -50,7 +58,7 @@ pub(crate) async fn end<W: Environment>(
     let _turn = tracked.turn.lock().await;
     if tracked.withheld.take().is_some()
         && tracked.fileless.get()
-        && let Err(error) = shared.record(Entry::Gone(partition)).await
+        && let Err(error) = shared.resources.record(Entry::Gone(partition)).await
     {
         tracing::debug!("the next slurmctld withholds it again: {error}");
     }
@@ -75,7 +83,7 @@ pub(crate) async fn over<W: Environment>(shared: &SharedState<W>, tracked: &Trac
     tracked.withheld.set(None);
     tracked.unanswered_change.set(false);
     tracked.calls.forget();
-    shared.note(Entry::Gone(claim.partition.clone()), claim).await;
+    shared.resources.note(Entry::Gone(claim.partition.clone()), claim).await;
     tracked.owner.set(PartitionOwner::Unknown);
     true
 }

@@ -10,9 +10,8 @@ use tokio::task::spawn_local;
 use tokio::time::timeout;
 use vipu_types::PodId;
 
-use super::on_controller::Presence;
 use super::tries::REFUSED_PAUSE;
-use super::{Create, Setback};
+use super::{Create, Presence, Setback};
 use crate::call_failure::Counts;
 use crate::create_deadline::Stop;
 use crate::pod_in_use::PodInUse;
@@ -48,7 +47,7 @@ impl<W: Environment> Create<'_, W> {
     /// Confirms that this slurmctld is in charge, before a call without a journal entry of its own. A successor may
     /// have made a partition of this id by now.
     pub(super) async fn still_in_charge(&mut self) -> Result<(), Setback> {
-        let confirmed = self.deadline.hold(self.shared.confirm()).await?;
+        let confirmed = self.deadline.hold(self.shared.resources.confirm()).await?;
         confirmed.map_err(|error| Setback::Again(error.to_string().into(), Counts::Never))
     }
 

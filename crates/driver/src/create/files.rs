@@ -37,7 +37,7 @@ impl<W: Environment> Create<'_, W> {
         self.tracked.recorded.set(true);
         self.tracked.withheld.set(None);
         self.tracked.begin_next_use();
-        let recorded = self.deadline.hold(self.shared.record(intent)).await?;
+        let recorded = self.deadline.hold(self.shared.resources.record(intent)).await?;
         recorded.map_err(|error| Setback::Trouble(error.to_string().into()))?;
         let is_first = self.intent.replace(wanted).is_none();
         failpoints::hold!("intent");
@@ -62,8 +62,10 @@ impl<W: Environment> Create<'_, W> {
 
     /// Deletes the files in a directory that may be away. The time while it is away does not count.
     async fn withdraw(&mut self, directory: &Arc<Path>) -> Result<(), Setback> {
-        let needs = self.shared.needs(&self.pod).into_iter().chain([self.shared.directory(directory)]);
-        self.deadline.minds(&needs.collect::<Vec<_>>());
+        let resources = &self.shared.resources;
+        let mut needs = resources.needs(self.pod.settings.ipuof_dir.as_ref());
+        needs.push(resources.directory(directory));
+        self.deadline.minds(&needs);
         let files = remove::delete_files(self.shared, self.tracked, self.claim, Some(Arc::clone(directory)));
         let withdrawn = self.deadline.hold(files).await?;
         withdrawn.map_err(|trouble| {
@@ -98,8 +100,9 @@ impl<W: Environment> Create<'_, W> {
             let _alone = tracked.files.lock().await;
             // An earlier slurmctld may have written some files. A failed write may leave these in place.
             let none_before = tracked.fileless.replace(false);
-            let written =
-                shared.with_files(&directory, shared.environment.files().deliver(&directory, &claim, config));
+            let written = shared
+                .resources
+                .with_files(&directory, shared.environment.files().deliver(&directory, &claim, config));
             let written = written.await;
             tracked.fileless.set(none_before && written.is_err());
             written

@@ -3,30 +3,14 @@
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
-use vipu_types::{JobRun, PartitionId};
+use vipu_types::PartitionId;
 
-use super::{Create, Setback};
+use super::{Create, Presence, Setback};
 use crate::call_failure::Counts;
 use crate::create_deadline::Stop;
 use crate::make_idle::reset_to_active;
 use crate::pauses::poll_pause;
 use crate::{Controller, Environment, PartitionState, remove};
-
-/// What a create knows of its partition on the controller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Presence {
-    /// It is not there, so it is asked for.
-    Absent,
-    /// A call of this cluster may have made it, so the create looks for it before it asks.
-    MayExist,
-    /// It was idle, and is given to the claim if it is found.
-    Idle {
-        /// The last run that had it, as far as is known.
-        before: Option<JobRun>,
-        /// Whether it is to be reset first.
-        reset: bool,
-    },
-}
 
 impl<W: Environment> Create<'_, W> {
     /// Resets the partition, if that is still to be done. The journal has the new claim only after the reset:

@@ -6,41 +6,17 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use super::Create;
+use super::{Create, Setback};
+use crate::Environment;
 use crate::call_failure::Counts;
 use crate::create_deadline::Stop;
 use crate::pauses::Backoff;
-use crate::{CallError, Environment};
 
 /// The longest pause between two tries.
 const RETRY_CAP: Duration = Duration::from_secs(10);
 
 /// The pause between two tries on a controller that refuses all jobs.
 pub(super) const REFUSED_PAUSE: Duration = Duration::from_secs(60);
-
-/// The reason why a try ended without the partition.
-pub(super) enum Setback {
-    /// Another try may succeed.
-    Again(Cow<'static, str>, Counts),
-    /// Another try will succeed, once a resource that all jobs need is out of trouble.
-    Trouble(Cow<'static, str>),
-    /// The controller refuses all jobs.
-    RefusesAll(Cow<'static, str>),
-    /// No try would succeed.
-    Stop(Stop),
-}
-
-impl From<Stop> for Setback {
-    fn from(stop: Stop) -> Self {
-        Self::Stop(stop)
-    }
-}
-
-impl From<CallError> for Setback {
-    fn from(error: CallError) -> Self {
-        Self::Again(error.message.into(), error.failure.counts())
-    }
-}
 
 impl<W: Environment> Create<'_, W> {
     /// Repeats `attempt` until it succeeds or has failed too often.
@@ -100,7 +76,7 @@ impl<W: Environment> Create<'_, W> {
         if self.progress.refused(&self.trouble) {
             self.shared.environment.tell(self.claim.run, self.progress.line());
         }
-        let (observed, news) = (Rc::clone(&self.pod.observed), self.shared.news());
+        let (observed, news) = (Rc::clone(&self.pod.observed), self.shared.resources.news());
         let seen = news.count();
         let consent = async {
             tokio::select! {

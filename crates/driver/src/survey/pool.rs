@@ -3,27 +3,59 @@
 //! Those that `Pool` gives by size are made here, one after the other. None is ever removed.
 
 use std::collections::{BTreeMap, HashSet};
+use std::rc::Rc;
 
+use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep, timeout};
+use tokio_util::task::AbortOnDropHandle;
 use vipu_types::{IpuCount, PartitionId, PodId, Shape};
 
-use crate::observed_pool::ObservedPool;
 use crate::pauses::poll_pause;
-use crate::pod_in_use::PodInUse;
-use crate::{CallError, Controller, CreateRequest, Failure, Listing, PartitionState};
+use crate::pod_in_use::{ObservedPool, PodInUse};
+use crate::shared_state::SharedState;
+use crate::tracked::PartitionOwner;
+use crate::{CallError, Controller, CreateRequest, Environment, Failure, Listing, PartitionState};
 
 /// The reason why no job gets a partition of the administrator that the controller does not list.
 const ABSENT: &str = "there is none of this name";
 
+/// Makes the missing partitions of the pool, unless a task does so already.
+pub(super) fn keep<W: Environment>(
+    shared: &Rc<SharedState<W>>,
+    pod: &Rc<PodInUse<W::Controller>>,
+    listing: &Listing,
+) {
+    // The job of a partition that vanished hears of it before there is a new one of its name.
+    let is_of_a_run = |partition: &PartitionId| {
+        shared.known(partition).is_some_and(|known| known.owner.get() == PartitionOwner::Ours)
+    };
+    let mut missing = missing(pod, listing);
+    missing.retain(|(partition, _)| !is_of_a_run(partition));
+    let mut maker = pod.observed.pool.maker.borrow_mut();
+    if missing.is_empty() || maker.as_ref().is_some_and(|maker| !maker.is_finished()) {
+        return;
+    }
+    let (shared, pod) = (Rc::clone(shared), Rc::clone(pod));
+    *maker = Some(AbortOnDropHandle::new(spawn_local(async move {
+        // The slurmctld in charge makes them. One that is not makes no partition for a job either.
+        let is_in_force = || shared.configured(&pod.id).is_some_and(|now| Rc::ptr_eq(&now, &pod));
+        let is_any_made =
+            shared.resources.confirm().await.is_ok() && make_all(&pod, missing, is_in_force).await;
+        if is_any_made {
+            shared.survey(&pod.id);
+        }
+    })));
+}
+
 /// Logs the partitions of the pool that no job can get. Returns those that are to be made.
-pub(super) fn missing<C>(id: &PodId, pod: &PodInUse<C>, listing: &Listing) -> Vec<(PartitionId, IpuCount)> {
+fn missing<C>(pod: &PodInUse<C>, listing: &Listing) -> Vec<(PartitionId, IpuCount)> {
     let Some(pool) = &pod.settings.pool else { return Vec::new() };
     let listed: HashSet<_> = listing.partitions.iter().map(|seen| &seen.partition).collect();
     let is_listed = |id: &PartitionId| listed.contains(id);
     let mut unusable: BTreeMap<_, _> = unusable(pod, listing).collect();
     let absent = pool.named().filter(|name| !is_listed(name));
     unusable.extend(absent.map(|name| (name.clone(), ABSENT.to_owned())));
-    tell(id, &pod.observed.pool, unusable);
+    tell(&pod.id, &pod.observed.pool, unusable);
     pool.made().filter(|(id, _)| !is_listed(id)).collect()
 }
 
@@ -40,8 +72,7 @@ pub(super) fn absent<C>(pod: &PodInUse<C>, listing: &Listing) -> BTreeMap<Partit
 
 /// Makes partitions of the pool, one after the other, while the configuration `is_in_force`. If there is no room for one,
 /// smaller ones are still tried. The next survey brings the next try. Returns whether any was made.
-pub(super) async fn make_all<C: Controller>(
-    id: &PodId,
+async fn make_all<C: Controller>(
     pod: &PodInUse<C>,
     missing: Vec<(PartitionId, IpuCount)>,
     is_in_force: impl Fn() -> bool,
@@ -58,8 +89,7 @@ pub(super) async fn make_all<C: Controller>(
         if made.as_ref().is_err_and(|why| why.failure == Failure::NoRoom) {
             without_room = Some(size);
         }
-        is_any_made |=
-            tell_of_create(id, &pod.observed.pool, &partition, size, made.map_err(|why| why.message));
+        is_any_made |= tell_of_create(pod, &partition, size, made.map_err(|why| why.message));
     }
     is_any_made
 }
@@ -93,21 +123,21 @@ fn tell(id: &PodId, observed: &ObservedPool, unusable: BTreeMap<PartitionId, Str
 }
 
 /// Logs the end of a create. Returns whether it succeeded.
-fn tell_of_create(
-    id: &PodId,
-    observed: &ObservedPool,
+fn tell_of_create<C>(
+    pod: &PodInUse<C>,
     partition: &PartitionId,
     size: IpuCount,
     made: Result<(), String>,
 ) -> bool {
+    let (id, unmade) = (&pod.id, &pod.observed.pool.unmade);
     match made {
         Ok(()) => {
             tracing::info!("{id}: partition {partition} of {size} IPUs is made for the pool");
-            observed.unmade.borrow_mut().remove(partition);
+            unmade.borrow_mut().remove(partition);
             true
         }
         Err(why) => {
-            let before = observed.unmade.borrow_mut().insert(partition.clone(), why.clone());
+            let before = unmade.borrow_mut().insert(partition.clone(), why.clone());
             if before.as_ref() != Some(&why) {
                 tracing::error!(
                     "{id}: partition {partition} of the pool is not made yet: {why}; trying again"
