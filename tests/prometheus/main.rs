@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
-use testbed::{programs, say};
+use testbed::programs;
 
 use server::Exporter;
 
@@ -44,25 +44,4 @@ fn cli_prometheus_tools_accept_metrics_rules_and_their_tests() -> Result<()> {
     promtool(&["check", "rules", "vipu.rules.yml"], "")?;
     promtool(&["test", "rules", "vipu.rules.test.yml"], "")?;
     promtool(&["check", "config", "--syntax-only", "prometheus.yml"], "")
-}
-
-#[test]
-fn cli_exporter_unit_is_valid_and_confined() -> Result<()> {
-    let Ok(analyze) = programs::find("systemd-analyze") else {
-        say("no systemd here: the unit is not checked");
-        return Ok(());
-    };
-    let folder = tempfile::tempdir()?;
-    let unit = folder.path().join("vipu-exporter.service");
-    let text = fs::read_to_string(monitoring().join("vipu-exporter.service"))?;
-    // systemd wants the program to be there.
-    let svipu = programs::find("svipu")?.display().to_string();
-    ensure!(text.contains("ExecStart=/usr/bin/svipu exporter "), "{text}");
-    fs::write(&unit, text.replace("/usr/bin/svipu", &svipu))?;
-    for words in [&["verify"][..], &["security", "--offline=true", "--threshold=15"]] {
-        let output = Command::new(&analyze).args(words).arg(&unit).output()?;
-        let told = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "systemd-analyze {}: {told}", words.join(" "));
-    }
-    Ok(())
 }
