@@ -226,6 +226,21 @@ mod tests {
     }
 
     #[test]
+    fn a_partition_is_reconfigurable_by_the_site_unless_its_job_wants_another_shape() {
+        let plain = Shape::default();
+        for (shape, by_site, by_default) in [
+            (plain, Some(true), None),
+            (Shape { reconfigurable: Some(false), ..plain }, Some(false), Some(false)),
+            (Shape { reconfigurable: Some(true), ..plain }, Some(true), Some(true)),
+            (Shape { gcds: 1, ..plain }, Some(true), None),
+            (Shape { gcds: 2, ..plain }, None, None),
+        ] {
+            let settled = [true, false].map(|site| shape.by_site(site).reconfigurable);
+            assert_eq!(settled, [by_site, by_default], "{shape:?}");
+        }
+    }
+
+    #[test]
     fn contradicting_options_are_named() {
         let plain = Shape::default();
         let reconfigurable = Shape { reconfigurable: Some(true), ..plain };

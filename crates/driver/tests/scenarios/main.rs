@@ -19,6 +19,7 @@ mod reuse;
 mod script;
 #[path = "../common/settings.rs"]
 mod settings;
+mod shared;
 mod survey;
 mod trouble;
 mod unclaimed;

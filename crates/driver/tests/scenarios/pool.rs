@@ -60,6 +60,22 @@ scenarios! {
         there 1
         files"
 
+    /// A job from before the pool has a partition of its own, which goes.
+    mode_pool_partition_stays_when_the_pool_begins_and_ends_while_jobs_run "
+        create 3 -> up 3
+        configure pool=slurm_1
+        put 1
+        pass 5
+        reuse-reset 2 id 1 -> up 1
+        remove 3 -> gone 3
+        there 1
+        configure pool=none
+        create 4 -> up 4
+        idle-reset 2 id 1 -> idle 1
+        remove 2 id 1 -> gone 1
+        there 1 4
+        count 0 call remove 1"
+
     mode_pool_partition_of_an_earlier_slurmctld_is_given_again "
         record 1 /ipuof created-in-pool
         configure pool=slurm*

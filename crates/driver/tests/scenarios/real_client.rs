@@ -219,6 +219,11 @@ async fn a_partition_lives_and_dies() {
         assert_eq!(files, [site.dir.path().join("slurm_1.conf")]);
         let gcd: Gcd = serde_json::from_slice(&std::fs::read(&files[0]).unwrap()).unwrap();
         assert_eq!(gcd.devices.len(), 16);
+        // An IPU and a machine of four, of no partition.
+        site.mock().cause(&Incident::IpuFault { agent: "ag9".into(), ipu: 2 }).unwrap();
+        site.mock().cause(&Incident::AgentDown { agent: "ag13".into() }).unwrap();
+        site.act(DriverAction::Survey(pod()));
+        assert_eq!(site.inventory().await, (64, 5, 16));
         site.gone(16).await;
     })
     .await;

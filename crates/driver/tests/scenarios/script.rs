@@ -23,7 +23,7 @@ use tokio::runtime::Builder;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::LocalSet;
 use tokio::time::{Instant, sleep};
-use vipu_types::{IpuCount, JobRun, ModelPool};
+use vipu_types::{IpuCount, JobRun, ModelPool, PartitionId};
 
 use crate::claim::{claim, id};
 use crate::controller::Line;
@@ -224,6 +224,8 @@ impl Script {
                     let pool = ModelPool::new(parts.parse().unwrap(), "own", &pod_at("vipu").model);
                     self.settings.pool = Some(pool.unwrap());
                 }
+                ("shared", "none") => self.settings.shared = None,
+                ("shared", id) => self.settings.shared = Some(PartitionId::new(id).unwrap()),
                 ("dir", dir) => self.settings.ipuof_dir = (dir != "none").then(|| Path::new(dir).into()),
                 other => panic!("no setting {other:?}"),
             }

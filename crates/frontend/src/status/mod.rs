@@ -10,7 +10,7 @@ mod model;
 mod partition;
 pub(crate) mod seen_jobs;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

@@ -287,3 +287,58 @@ fn cli_steer_drained_ipus_are_not_free_in_the_document() {
         assert_eq!(ipus(), expected, "{request}");
     }
 }
+
+/// pod64 has a pool of these partitions of 16 IPUs.
+fn pool_of(names: [&str; 2]) -> Frontend {
+    let frontend = Frontend::new(Box::new(Notes::default()));
+    let conf = "ApiHost=a IpuofDir=/x Mode=pool Pool=p16_*";
+    let settings = vipu_conf::Settings::parse(conf, std::path::Path::new("vipu.conf")).unwrap();
+    let model = frontend::Model { largest: 64, sizes: None, settings: Some(settings), cabling: None };
+    let pod = pod("pod64", "a:8090");
+    frontend.tell_models(vec![model.facts(&pod.model, None)]);
+    let seen = |(n, name): (u32, &str)| SeenPartition {
+        partition: PartitionId::new(name).unwrap(),
+        places: (n * 16..(n + 1) * 16).map(|index| Place { domain: 0, index }).collect(),
+        fault: None,
+        leaving: false,
+    };
+    let all: Vec<_> = (0..).zip(names).map(seen).collect();
+    let block = ledger::PoolBlock { size: IpuCount::new(16).unwrap(), is_reconfigurable: false };
+    let in_pool =
+        |seen: &SeenPartition| ledger::PoolPartition { seen: seen.clone(), block, gcds: 1, is_ready: true };
+    let partitions = all.iter().map(in_pool).collect();
+    frontend.tell(Event::Pool { pod: pod.clone(), partitions, missing: BTreeMap::new() });
+    frontend.tell(Event::Inventory { pod, asked: Millis(1000), ipus: 64, faulty: 0, partitions: all });
+    frontend
+}
+
+/// The drain is of the partition, wherever it stands in the pool of the next slurmctld.
+#[test]
+fn mode_pool_partition_is_drained() {
+    let frontend = pool_of(["p16_b", "p16_c"]);
+    plays(
+        &frontend,
+        &[
+            (
+                "drain p16_b",
+                "done: drained partition p16_b of pod64 (a:8090): new switch; jobs that have IPUs there go on",
+            ),
+            ("drain p16_d", "refused: p16_d is unknown; known are pod64 (a:8090, p16_b, p16_c)"),
+        ],
+    );
+    let by_place = answer(&frontend, "drain a:8090/0:3");
+    assert!(
+        by_place.starts_with("refused: ") && by_place.contains("drain the partition by its name"),
+        "{by_place}"
+    );
+    let next = pool_of(["p16_a", "p16_b"]);
+    next.restore_drains(&frontend.drains()).unwrap();
+    let ipus = || {
+        let status = StatusComposer::default().compose(&next, Writer::default(), BTreeMap::new());
+        let Ipus { free, drained, .. } = status.models[0].pods[0].ipus;
+        (free, drained)
+    };
+    assert_eq!(ipus(), (16, 16));
+    plays(&next, &[("resume p16_b", "done: resumed partition p16_b of pod64 (a:8090)")]);
+    assert_eq!(ipus(), (32, 0));
+}

@@ -191,3 +191,24 @@ fn the_forecast_expects_no_end_of_foreign_partitions() {
     scripted.tell(unreachable());
     assert_eq!(earliest(&mut scripted, 1, &ends), None);
 }
+
+/// With `Mode=shared`, the listing is that of the one partition. Jobs have no place in it, and one from before the mode
+/// has other IPUs.
+#[test]
+fn mode_shared_counts_the_ipus_of_all_jobs() {
+    let mut scripted = Scripted::new();
+    let domain_size = IpuCount::ONE;
+    scripted.tell(Event::Models(vec![ModelFacts { domain_size, ..pod("pod64") }]));
+    assert_eq!(scripted.lists(vec![]), "kick");
+    scripted.play("begin 1 of 32 -> create 1\n adopt-running 2 of 16 ->");
+    let there = || vec![seen("slurm_1", []), seen("slurm_2", [])];
+    assert_eq!(scripted.lists(there()), "");
+    assert_eq!(asks(&scripted, "pod64", 32), "vipu: 32 IPUs of pod64 needed, 16 free, largest block 16");
+    assert_eq!(asks(&scripted, "pod64", 16), "fits");
+    assert_eq!(earliest(&mut scripted, 32, &[(1, 50), (2, 90)]), Some(51));
+    scripted.play(
+        "fini 2 held -> await-nodes 2\n nodes-done 2 -> remove 2\n gone 2 -> complete 2, kick, survey pod64",
+    );
+    assert_eq!(asks(&scripted, "pod64", 32), "fits");
+    assert_eq!(asks(&scripted, "pod64", 64), "vipu: 64 IPUs of pod64 needed, 32 free, largest block 32");
+}
