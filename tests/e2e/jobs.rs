@@ -182,8 +182,18 @@ pub(crate) fn most_at_once(records: &[PartitionRecord]) -> usize {
 
 /// Waits until slurmctld says that a job's partition is made.
 pub(crate) fn made(cluster: &Cluster, job: JobId, ipus: u32) -> Result<()> {
-    let words = format!("partition slurm_{job} of {ipus} IPUs made");
-    wait_until(&words, LIMIT, || Ok(cluster.slurmctld_log().contains(&words)))
+    logged(cluster, &format!("partition slurm_{job} of {ipus} IPUs made"))
+}
+
+/// Waits until slurmctld's log has these words.
+pub(crate) fn logged(cluster: &Cluster, words: &str) -> Result<()> {
+    wait_until(&format!("'{words}' in the log"), LIMIT, || Ok(cluster.slurmctld_log().contains(words)))
+}
+
+/// The number of resets of a partition so far.
+pub(crate) fn resets(cluster: &Cluster, partition: &str) -> Result<usize> {
+    let events = cluster.mock().record(partition)?.events;
+    Ok(events.iter().filter(|event| event.operation == "POS_RESETTING").count())
 }
 
 /// Waits until the reason of a waiting job has these words.

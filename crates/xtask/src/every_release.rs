@@ -5,11 +5,10 @@
 //! `cargo xtask test --matrix` run all of them.
 
 /// Files and folders of `tests/e2e`, each with the reason.
-const ON_EVERY_RELEASE: [(&str, &str); 27] = [
+const ON_EVERY_RELEASE: [(&str, &str); 25] = [
     ("account::counts::", "Slurm counts TRES in functions that releases change"),
     ("account::limits::", "the reasons of Slurm's limits, and when they are asked"),
     ("account::preemption::", "preemption of jobs with counted TRES"),
-    ("account::qos::", "limits of a QOS"),
     ("account::restarts::", "the order in which slurmctld restores its counts"),
     ("account::slurmdbd::", "the messages for slurmdbd, and what slurmctld does without it"),
     ("account::steps::", "the record of a step"),
@@ -24,8 +23,10 @@ const ON_EVERY_RELEASE: [(&str, &str); 27] = [
     ("see::steering::", "a reconfigure in place, and the words of scontrol"),
     ("share::layering::", "the functions of a selector, and which of them Slurm calls when"),
     ("start::basic_jobs::", "the way of a job from its submit to its end"),
-    ("start::options::", "SPANK options, and where Slurm keeps them"),
-    ("start::slurm_partitions_without_ipus::", "the records of Slurm partitions and nodes"),
+    (
+        "start::options::",
+        "SPANK options, where Slurm keeps them, and the records of Slurm partitions and nodes",
+    ),
     ("survive::backup::", "handing control back"),
     ("survive::ends_around_a_launch::", "the end of slurmctld, and its queue of messages"),
     ("survive::killed_behind_a_launch::", "what Slurm saves of a job, and when"),

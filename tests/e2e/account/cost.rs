@@ -3,13 +3,14 @@
 //! Jobs wait for the IPUs of a full Pod, and both schedulers look at them again and again. The test reads the times
 //! from the status document, and takes the run with the shortest mean of each side. `BENCH_WAITING` and `BENCH_PAIRS` in the environment give the size (docs/bench.md).
 
-use std::{env, fs, time::Duration};
+use std::{env, time::Duration};
 
 use anyhow::{Context, Result, ensure};
 use testbed::{Cluster, Settings, say, wait_for};
-use vipu_status::{Status, file_names};
+use vipu_status::Status;
 
 use super::{OF_IPUS, add_root};
+use crate::see;
 
 /// The looks at each waiting job.
 const LOOKS: u64 = 10;
@@ -80,9 +81,7 @@ fn measure(counts: bool, waiting: u64) -> Result<f64> {
 
 /// The first document of which this is true.
 fn document(cluster: &Cluster, what: &str, wanted: impl Fn(&Status) -> bool) -> Result<Status> {
-    let file = cluster.layout().state().join(file_names::WHOLE);
     wait_for(&format!("a document in which {what}"), LIMIT, || {
-        let Ok(text) = fs::read(&file) else { return Ok(None) };
-        Ok(Some(Status::parse(&text)?).filter(|status| wanted(status)))
+        Ok(see::document(cluster)?.filter(|status| wanted(status)))
     })
 }

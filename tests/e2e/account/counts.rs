@@ -6,7 +6,7 @@ use testbed::{JobId, main_job, next_second};
 
 use super::{add_root, enforcing, ipus_in, limit, recorded, shows, uses, was_recorded, will_use};
 use crate::LIMIT;
-use crate::jobs::{ended, ipus, let_go, running, runs, submit, update};
+use crate::jobs::{ended, ipus, let_go, partition, running, runs, submit, update};
 
 #[test]
 fn acct_ipus_count_once_on_one_node_and_on_two() -> Result<()> {
@@ -25,9 +25,13 @@ fn acct_ipus_count_once_on_one_node_and_on_two() -> Result<()> {
         uses(cluster, "normal", 8)?;
         let_go(cluster, two)?;
         uses(cluster, "normal", 0)?;
-        [(one, 16), (two, 8), (with_steps, 4)]
-            .iter()
-            .try_for_each(|(job, ipus)| was_recorded(cluster, *job, *ipus))
+        for (job, ipus) in [(one, 16), (two, 8), (with_steps, 4)] {
+            was_recorded(cluster, job, ipus)?;
+            // No job has a line for its partition, unless the site wants that.
+            let lines = recorded(cluster, job, "JobName")?;
+            ensure!(!lines.iter().any(|line| line[0] == partition(job)), "{lines:?}");
+        }
+        Ok(())
     })
 }
 

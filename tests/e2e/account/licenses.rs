@@ -1,12 +1,15 @@
 //! The licence that counts IPUs (`Accounting` in vipu.conf).
 
 use anyhow::{Result, bail, ensure};
-use testbed::{Cluster, JobId, Settings, programs, wait_until};
+use testbed::{Cluster, JobId, Settings, wait_until};
 
 use super::page::{commands, run};
 use super::{add_root, enforcing, ipus_in, limit, shows, uses};
 use crate::LIMIT;
-use crate::jobs::{brisk, cancel, ipus, let_go, running, running_for, runs, update, waits};
+use crate::jobs::{
+    brisk, cancel, ipus, let_go, restart_slurmctld, running, running_for, runs, update, waits,
+};
+use crate::see::svipu;
 
 const OF_CLUSTER: &str = "Licenses=vipu:64,matlab:10";
 
@@ -20,10 +23,6 @@ fn licenses(cluster: &Cluster, job: JobId) -> Result<String> {
     let shown = cluster.scontrol(&["-o", "show", "job", &job.to_string()])?;
     let own = shown.split(' ').find_map(|word| word.strip_prefix("Licenses="));
     Ok(own.unwrap_or_default().to_owned())
-}
-
-fn svipu(cluster: &Cluster, args: &[&str]) -> Result<String> {
-    Ok(cluster.command(&programs::find("svipu")?.to_string_lossy()).args(args).success()?.stdout)
 }
 
 fn has(cluster: &Cluster, job: JobId, expected: &str) -> Result<()> {
@@ -100,39 +99,27 @@ fn acct_jobs_end_before_a_reservation_of_licences() -> Result<()> {
     })
 }
 
+/// Without a count of the GRES, and then without any count, as in stock Slurm.
 #[test]
-fn acct_licence_alone_leaves_the_gres_uncounted() -> Result<()> {
+fn acct_licence_alone_leaves_the_gres_uncounted_and_off_counts_nothing() -> Result<()> {
     counting("license").run(|cluster| {
         add_root(cluster, &["normal"])?;
-        let job = running(cluster, 16, &[])?;
-        has(cluster, job, "vipu:16")?;
+        let job = running(cluster, 16, &["-Lmatlab:2"])?;
+        has(cluster, job, "matlab:2,vipu:16")?;
         uses(cluster, "normal", 0)?;
         let list = cluster.command("squeue").args(&["-hj", &job.to_string(), "-O", "tres-alloc:200"]);
         let list = list.success()?.stdout;
         ensure!(ipus_in(list.trim()) == [Some("0"); 2] && list.contains("license/vipu=16"), "{list}");
-        let_go(cluster, job)
-    })
-}
-
-#[test]
-fn acct_off_leaves_accounting_as_in_stock_slurm() -> Result<()> {
-    counting("off").run(|cluster| {
-        add_root(cluster, &["normal"])?;
+        // A running job keeps the licence of its IPUs.
+        update(cluster, job, &["Licenses="])?;
+        has(cluster, job, "vipu:16")?;
+        let_go(cluster, job)?;
+        cluster.write_vipu_conf(&["Accounting=off"])?;
+        restart_slurmctld(cluster)?;
         let job = running(cluster, 16, &[])?;
         uses(cluster, "normal", 0)?;
         let licenses = licenses(cluster, job)?;
         ensure!(!licenses.contains("vipu"), "{licenses}");
-        let_go(cluster, job)
-    })
-}
-
-#[test]
-fn acct_licence_of_a_running_job_stays() -> Result<()> {
-    counting("license").run(|cluster| {
-        add_root(cluster, &["normal"])?;
-        let job = running(cluster, 16, &["-Lmatlab:2"])?;
-        update(cluster, job, &["Licenses="])?;
-        has(cluster, job, "vipu:16")?;
         let_go(cluster, job)
     })
 }

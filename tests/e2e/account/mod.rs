@@ -6,7 +6,6 @@ mod licenses;
 mod limits;
 mod page;
 mod preemption;
-mod qos;
 mod restarts;
 mod slurmdbd;
 mod steps;

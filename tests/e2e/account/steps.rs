@@ -74,19 +74,3 @@ fn acct_line_tells_that_a_partition_failed() -> Result<()> {
         will_use(cluster, "normal", 0)
     })
 }
-
-#[test]
-fn acct_jobs_have_no_line_unless_the_site_wants_it() -> Result<()> {
-    enforcing().run(|cluster| {
-        add_root(cluster, &["normal"])?;
-        let job = running(cluster, 16, &[])?;
-        // Slurm records no ReqTRES of a job that ends before its start is in the database.
-        let sacct = || cluster.command("sacct").args(&["-nP", "-oState", "-j", &job.to_string()]).success();
-        wait_until("the start in the database", LIMIT, || Ok(sacct()?.stdout.contains("RUNNING")))?;
-        let_go(cluster, job)?;
-        super::was_recorded(cluster, job, 16)?;
-        let lines = super::recorded(cluster, job, "JobName")?;
-        ensure!(!lines.iter().any(|line| line[0] == partition(job)), "{lines:?}");
-        Ok(())
-    })
-}

@@ -44,6 +44,19 @@ fn tells_what_holds(cluster: &Cluster, mistake: &str) -> Result<()> {
     Ok(())
 }
 
+/// Checks that svipu names the mistake, and shows the settings in force instead of those of the file.
+fn shows_what_is_kept(cluster: &Cluster) -> Result<()> {
+    let svipu = programs::find("svipu")?.display().to_string();
+    let kept = cluster.layout().state().join("vipu_conf.pod64");
+    let in_force = format!("in force: these values, kept in {}", kept.display());
+    let mistake = "with an error, the earlier settings are in force: pod64.conf:1: unknown key";
+    wait_until("the error in svipu conf show", LIMIT, || {
+        let text = cluster.command(&svipu).args(&["conf", "show"]).success()?.stdout;
+        let row = |line: &str| line.split_whitespace().take(2).eq(["PartitionPrefix", "last"]);
+        Ok(text.contains(mistake) && text.contains(&in_force) && text.lines().any(row))
+    })
+}
+
 #[test]
 fn job_conf_broken_later_or_at_a_restart_keeps_the_last_good_settings() -> Result<()> {
     let settings = quick().vipu_conf("PartitionPrefix=first");
@@ -56,6 +69,7 @@ fn job_conf_broken_later_or_at_a_restart_keeps_the_last_good_settings() -> Resul
         cluster.reconfigure()?;
         runs_with_prefix(cluster, "last")?;
         tells_what_holds(cluster, mistake)?;
+        shows_what_is_kept(cluster)?;
         restart_slurmctld(cluster)?;
         runs_with_prefix(cluster, "last")?;
         tells_what_holds(cluster, mistake)?;
@@ -65,41 +79,4 @@ fn job_conf_broken_later_or_at_a_restart_keeps_the_last_good_settings() -> Resul
         runs_with_prefix(cluster, "last")?;
         tells_what_holds(cluster, "does not exist")
     })
-}
-
-/// Other commands that make Slurm call its selector again put no half-edited file in force.
-#[test]
-fn job_conf_takes_effect_with_a_reconfigure_only() -> Result<()> {
-    quick().run(|cluster| {
-        cluster.write_vipu_conf(&["PartitionPrefix=other"])?;
-        let partitions = cluster.command("sinfo").args(&["-h", "-o", "%R"]).success()?.stdout;
-        let partition = partitions.lines().next().unwrap_or_default();
-        cluster.scontrol(&["setdebugflags", "+Backfill"])?;
-        cluster.scontrol(&["update", &format!("PartitionName={partition}"), "GraceTime=1"])?;
-        runs_with_prefix(cluster, "slurm")?;
-        cluster.reconfigure()?;
-        runs_with_prefix(cluster, "other")
-    })
-}
-
-#[test]
-fn cli_conf_show_tells_what_is_in_force_on_a_cluster() -> Result<()> {
-    quick().vipu_conf("PartitionPrefix=kept").expect_log("the earlier settings stay in force").run(
-        |cluster| {
-            await_kept(cluster)?;
-            cluster.write_vipu_conf_text("Nonsense=1\n")?;
-            cluster.reconfigure()?;
-            let svipu = programs::find("svipu")?.display().to_string();
-            let kept = cluster.layout().state().join("vipu_conf.pod64");
-            let in_force = format!("in force: these values, kept in {}", kept.display());
-            wait_until("the error in the document", LIMIT, || {
-                let text = cluster.command(&svipu).args(&["conf", "show"]).success()?.stdout;
-                let row = |line: &str| line.split_whitespace().take(2).eq(["PartitionPrefix", "kept"]);
-                Ok(text
-                    .contains("with an error, the earlier settings are in force: pod64.conf:1: unknown key")
-                    && text.contains(&in_force)
-                    && text.lines().any(row))
-            })
-        },
-    )
 }

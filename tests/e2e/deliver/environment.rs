@@ -6,44 +6,9 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
-use testbed::main_job;
 
 use crate::jobs::{ended, runs, update, waits_again};
 use crate::quick;
-
-#[test]
-fn job_user_env_replaced() -> Result<()> {
-    quick().run(|cluster| {
-        let stale = [
-            ("IPUOF_CONFIG_PATH", "/home/me/old.conf"),
-            ("IPUOF_VIPU_API_HOST", "elsewhere"),
-            ("IPUOF_VIPU_API_PARTITION_ID", "mine"),
-            ("SLURM_VIPU_PARTITION", "slurm_1000"),
-        ];
-        let command = cluster.sbatch_command(main_job::SHOW, &["--gres=vipu:pod64:2"])?;
-        let command = stale.iter().fold(command, |command, (key, value)| command.env(key, value));
-        let job = cluster.submit(command)?;
-        main_job::batch_ended(cluster, job, 2).map(drop)
-    })
-}
-
-#[test]
-fn job_beyond_one_domain_has_a_file_for_each_gcd() -> Result<()> {
-    let pod128 = "vipu:pod128:no_consume:128";
-    let settings = quick().mock(&["--ipus", "128"]).vipu_conf("MaxIpusPerJob=128").extra_gres(pod128);
-    settings.run(|cluster| {
-        let script = "srun --ntasks=2 bash -c 'echo \"$SLURM_PROCID $IPUOF_CONFIG_PATH $(wc -c <$IPUOF_CONFIG_PATH)\"'";
-        let job = cluster.sbatch(script, &["--gres=vipu:pod128:128", "--ntasks=2"])?;
-        ended(cluster, job, "COMPLETED")?;
-        let output = cluster.job_output(job);
-        for rank in ["0", "1"] {
-            let line = output.lines().find(|line| line.starts_with(rank));
-            let file = format!("/slurm_{job}_gcd{rank}.conf ");
-            ensure!(line.is_some_and(|line| line.contains(&file)), "{output}");
-        }
-        Ok(())
-    })
-}
 
 #[test]
 fn job_that_drops_its_ipus_runs_without() -> Result<()> {

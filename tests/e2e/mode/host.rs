@@ -2,11 +2,10 @@
 
 use anyhow::{Context, Result, ensure};
 use mock_vipu::Incident;
-use testbed::{Cluster, JobId, Settings, wait_until};
+use testbed::{Cluster, JobId, Settings};
 
-use crate::LIMIT;
 use crate::jobs::{
-    brisk, cancel, ended, expected_at, ipus, let_go, partition, restart_slurmctld, running_for, runs,
+    brisk, cancel, ended, expected_at, ipus, let_go, logged, partition, restart_slurmctld, running_for, runs,
     staying, submit, update, waits,
 };
 
@@ -35,12 +34,6 @@ fn has(cluster: &Cluster, job: JobId, nodes: &str, first: u32, size: u32) -> Res
     Ok(())
 }
 
-fn refused(cluster: &Cluster, args: &[&str], why: &str) -> Result<()> {
-    let refused = cluster.sbatch_command("true", args)?.output()?;
-    ensure!(refused.code != 0 && refused.stderr.contains(why), "{args:?}: {refused:?}");
-    Ok(())
-}
-
 #[test]
 fn mode_host_gives_each_job_the_ipus_of_its_nodes() -> Result<()> {
     hosts().run(|cluster| {
@@ -66,53 +59,16 @@ fn mode_host_gives_each_job_the_ipus_of_its_nodes() -> Result<()> {
         let all = submit(cluster, &["--gres=vipu:pod64", "--time=60", "--nodes=4"])?;
         runs(cluster, all)?;
         has(cluster, all, "[001-004]", 0, 64)?;
-        let_go(cluster, all)
-    })
-}
-
-#[test]
-fn mode_host_nodes_are_for_one_job_at_a_time() -> Result<()> {
-    hosts().run(|cluster| {
-        let job = running_for(cluster, 64, 60, &[])?;
+        // Its nodes have room for no other job, and it takes no node that another job has.
         let plain = submit(cluster, &["--time=1"])?;
-        cluster.await_job(plain, "(Resources)", LIMIT, |job| job.reason.contains("Resources"))?;
-        let_go(cluster, job)?;
+        waits(cluster, plain, "Resources")?;
+        let_go(cluster, all)?;
         runs(cluster, plain)?;
         let beside = ipus(cluster, 64, 60, &[])?;
         waits(cluster, beside, "Resources")?;
         let_go(cluster, plain)?;
         runs(cluster, beside)?;
         let_go(cluster, beside)
-    })
-}
-
-#[test]
-fn mode_host_requests_that_fit_no_hosts_are_refused() -> Result<()> {
-    hosts().run(|cluster| {
-        let valid = "valid: -N 1 --ipus=16 or -N 2 --ipus=32 or -N 4 --ipus=64";
-        refused(
-            cluster,
-            &["--gres=vipu:pod64:4"],
-            &format!("jobs get all 16 IPUs of each of their nodes; {valid}"),
-        )?;
-        refused(cluster, &["--gres=vipu:pod64", "--nodes=3"], valid)?;
-        refused(cluster, &["--gres=vipu:pod64:32", "--nodes=4"], "32 IPUs of pod64 are those of 2 nodes")?;
-        let apart = ["--gres=vipu:pod64:32", "--nodelist=ipu-pod64-[001-002]"];
-        refused(cluster, &apart, "node configuration is not available")?;
-        // A change without a number of nodes keeps it, and the IPUs of these nodes.
-        let held = submit(cluster, &["--gres=vipu:pod64", "--nodes=2", "--hold"])?;
-        update(cluster, held, &["Gres=vipu:pod64"])?;
-        let record = cluster.job_record(held)?;
-        ensure!(record.get("NumNodes")?.starts_with('2'), "{record:?}");
-        ensure!(record.get("TresPerNode")?.ends_with(":32"), "{record:?}");
-        cancel(cluster, held)?;
-        cluster.write_vipu_conf(&[MODE, "SizePolicy=round-up"])?;
-        cluster.reconfigure()?;
-        let rounded = cluster.sbatch_command("true", &["--gres=vipu:pod64:20"])?.output()?;
-        ensure!(rounded.stderr.contains("20 IPUs are rounded up to 32"), "{rounded:?}");
-        let small = running_for(cluster, 4, 60, &[])?;
-        ensure!(cluster.mock().record(&partition(small))?.made.gcds == 1);
-        let_go(cluster, small)
     })
 }
 
@@ -125,7 +81,7 @@ fn mode_host_with_broken_ipus_gets_no_jobs() -> Result<()> {
         cluster.mock().cause(foreign)?;
         cluster.reconfigure()?;
         let fault = "can start on ipu-pod64-001: IPU 1 of agent ag2: hardware error";
-        wait_until("the fault in the log", LIMIT, || Ok(cluster.slurmctld_log().contains(fault)))?;
+        logged(cluster, fault)?;
         // From 23.11 on, the nodes answer a new slurmctld.
         cluster.await_slurmctld()?;
         // Node 1 is broken, somebody has IPUs of node 3.
@@ -140,30 +96,6 @@ fn mode_host_with_broken_ipus_gets_no_jobs() -> Result<()> {
         runs(cluster, third)?;
         has(cluster, third, "003", 16, 16)?;
         cancel(cluster, first)
-    })
-}
-
-/// The errors of the file are those of the model's settings: the earlier ones stay.
-#[test]
-fn mode_host_map_with_an_error_changes_nothing() -> Result<()> {
-    hosts().expect_log("hosts.map").run(|cluster| {
-        let path = cluster.layout().conf("hosts.map");
-        std::fs::write(&path, MAP.replace("16-31", "15-30"))?;
-        cluster.reconfigure()?;
-        let error = "hosts.map:3:17: no partition has the IPUs 15-30";
-        wait_until("the error in the log", LIMIT, || Ok(cluster.slurmctld_log().contains(error)))?;
-        restart_slurmctld(cluster)?;
-        let first = running_for(cluster, 32, 60, &[])?;
-        has(cluster, first, "[001,003]", 0, 32)?;
-        // An agent that the controller does not have costs its host the jobs, and no other.
-        std::fs::write(&path, MAP.replace("ag9,", "ag99,"))?;
-        cluster.reconfigure()?;
-        let error = "can start on ipu-pod64-002: hosts.map:4:24: the controller has no agent ag99";
-        wait_until("the agent in the log", LIMIT, || Ok(cluster.slurmctld_log().contains(error)))?;
-        let second = running_for(cluster, 16, 60, &[])?;
-        has(cluster, second, "004", 48, 16)?;
-        let_go(cluster, first)?;
-        let_go(cluster, second)
     })
 }
 
@@ -187,6 +119,24 @@ fn mode_host_comes_while_other_jobs_run() -> Result<()> {
         cluster.scontrol(&["release", &small.to_string()])?;
         waits(cluster, small, "vipu: jobs on pod64 get all IPUs of their nodes, 16, 32 or 64 IPUs")?;
         cancel(cluster, small)?;
+        for (args, why) in [
+            (
+                ["--gres=vipu:pod64:4", "-N1"],
+                "jobs get all 16 IPUs of each of their nodes; valid: -N 1 --ipus=16",
+            ),
+            // Their IPUs are no block.
+            (["--gres=vipu:pod64:32", "-wipu-pod64-[001-002]"], "node configuration is not available"),
+        ] {
+            let refused = cluster.sbatch_command("true", &args)?.output()?;
+            ensure!(refused.code != 0 && refused.stderr.contains(why), "{args:?}: {refused:?}");
+        }
+        // A change without a number of nodes keeps it, and the IPUs of these nodes.
+        let held = submit(cluster, &["--gres=vipu:pod64", "--nodes=2", "--hold"])?;
+        update(cluster, held, &["Gres=vipu:pod64"])?;
+        let record = cluster.job_record(held)?;
+        ensure!(record.get("NumNodes")?.starts_with('2'), "{record:?}");
+        ensure!(record.get("TresPerNode")?.ends_with(":32"), "{record:?}");
+        cancel(cluster, held)?;
         let_go(cluster, first)?;
         let_go(cluster, second)
     })

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use rustix::process::Signal;
 use testbed::{Cluster, JobId, Settings, main_job, process::Process, wait_until};
 
-use super::pool::{ends, knows, with_pool};
+use super::pool::{NONE_FREE, ends, knows, with_pool};
 use crate::LIMIT;
 use crate::jobs::{begin_again, ended, let_go, runs, staying, waits};
 
@@ -16,9 +16,6 @@ pub(super) const ONLY: &str = "slurm_pod64_32_1";
 /// A script that says which process started it, and stays.
 pub(super) const SCRIPT: &str =
     "echo $SLURM_VIPU_PARTITION $PPID\nwhile [ ! -e end ]; do sleep 0.1; done\necho went";
-
-/// The reason of a job for which no partition is free.
-pub(super) const NONE_FREE: &str = "no such partition of the pool is free";
 
 /// The node of the job that is forgotten, and the node of the other job.
 const NODES: [&str; 2] = ["--nodelist=ipu-pod64-001", "--nodelist=ipu-pod64-002"];

@@ -4,8 +4,8 @@ use anyhow::{Result, ensure};
 use rustix::process::Signal;
 use testbed::{Cluster, JobId, main_job};
 
-use super::pool::{ends, knows};
-use super::pool_of_forgotten_job::{NONE_FREE, ONLY, SCRIPT, forgetful, goes, started_by};
+use super::pool::{NONE_FREE, ends, knows};
+use super::pool_of_forgotten_job::{ONLY, SCRIPT, forgetful, goes, started_by};
 use crate::jobs::{ended, let_go, looked_at, runs, staying, waits};
 use crate::see::steering::steer;
 

@@ -2,7 +2,6 @@
 
 mod makespan;
 mod next_job;
-mod removal;
 
 use anyhow::{Result, ensure};
 use testbed::{Cluster, JobId, Settings, main_job::partition_name, wait_until};
@@ -34,22 +33,15 @@ fn are_idle(cluster: &Cluster, jobs: &[JobId]) -> Result<()> {
     })
 }
 
+fn none_is_left(cluster: &Cluster) -> Result<()> {
+    wait_until("no partition to be there", LIMIT, || Ok(cluster.mock().partitions()?.is_empty()))
+}
+
 /// Ends the keeping, and waits until no partition is there.
 fn keep_no_longer(cluster: &Cluster) -> Result<()> {
     cluster.write_vipu_conf(&["KeepIdle=0", "ReconcileInterval=1"])?;
     cluster.reconfigure()?;
-    wait_until("the idle partitions to go", LIMIT, || Ok(cluster.mock().partitions()?.is_empty()))?;
+    none_is_left(cluster)?;
     ensure!(cluster.ipuof_files()?.is_empty(), "{:?}", cluster.ipuof_files()?);
     Ok(())
-}
-
-/// The number of partitions that the controller has made so far.
-fn made(cluster: &Cluster) -> Result<usize> {
-    Ok(cluster.mock().report()?.partitions.len())
-}
-
-/// The number of resets of a partition so far.
-fn resets(cluster: &Cluster, partition: &str) -> Result<usize> {
-    let events = cluster.mock().record(partition)?.events;
-    Ok(events.iter().filter(|event| event.operation == "POS_RESETTING").count())
 }

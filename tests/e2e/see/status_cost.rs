@@ -5,11 +5,11 @@
 //!
 //! `BENCH_WAITING` in the environment gives the number of jobs (docs/bench.md).
 
-use std::{env, fs, time::Duration};
+use std::{env, time::Duration};
 
 use anyhow::{Context as _, Result, ensure};
 use testbed::{Cluster, Settings, wait_for};
-use vipu_status::{Histogram, Status, file_names};
+use vipu_status::{Histogram, Status};
 
 /// The jobs or partitions in one portion.
 const PORTION: u64 = 64;
@@ -67,11 +67,9 @@ fn settings() -> Settings {
 
 /// A document with all waiting jobs that was written after this time.
 fn document(cluster: &Cluster, after: i64, jobs: u64) -> Result<Status> {
-    let file = cluster.layout().state().join(file_names::WHOLE);
     wait_for("a document with all jobs", LIMIT, || {
-        let Ok(text) = fs::read(&file) else { return Ok(None) };
-        let status = Status::parse(&text)?;
-        Ok((status.written > after && status.line.len() as u64 >= jobs).then_some(status))
+        let is_it = |status: &Status| status.written > after && status.line.len() as u64 >= jobs;
+        Ok(super::document(cluster)?.filter(is_it))
     })
 }
 

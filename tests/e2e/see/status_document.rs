@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use testbed::{Account, Cluster, JobId, wait_for, wait_until};
 use vipu_status::{Contact, Ipus, Partition, State, Status, WaitingJob, file_names};
 
-use crate::jobs::{ipus, running_for, runs, submit, waits};
+use crate::jobs::{ipus, running_for, waits};
 use crate::{LIMIT, let_go, quick};
 
 /// Waits until the document shows this.
@@ -41,7 +41,7 @@ fn waiting(status: &Status, job: JobId) -> Option<&WaitingJob> {
 }
 
 #[test]
-fn cli_status_document_follows_jobs() -> Result<()> {
+fn cli_status_document_follows_jobs_and_controller() -> Result<()> {
     quick().run(|cluster| {
         let first = running_for(cluster, 32, 60, &[])?;
         let second = ipus(cluster, 64, 60, &[])?;
@@ -64,50 +64,23 @@ fn cli_status_document_follows_jobs() -> Result<()> {
         let file = cluster.layout().state().join("vipu_status.json");
         let mode = fs::metadata(&file)?.permissions().mode() & 0o777;
         ensure!(mode == 0o640, "{mode:o}");
+        let (document, own) = public(cluster, &Account::root()?)?;
+        status_in(&document, "the owner", |status| partition_of(status, first).map(drop))?;
+        let mode = fs::metadata(&document)?.permissions().mode() & 0o777;
+        ensure!(mode == 0o644 && !own.exists(), "{mode:o}, {}", own.display());
 
         let_go(cluster)?;
         status_with(cluster, "an empty Pod", |status| {
             (status.partitions.is_empty() && status.line.is_empty()).then_some(())
         })?;
-        Ok(())
-    })
-}
-
-#[test]
-fn cli_status_document_knows_no_end_of_a_job_without_a_time_limit() -> Result<()> {
-    quick().run(|cluster| {
-        let running = |limit: &str| {
-            let job = submit(cluster, &["--gres=vipu:pod64:32", &format!("--time={limit}")])?;
-            runs(cluster, job).map(|()| job)
-        };
-        let (endless, limited) = (running("UNLIMITED")?, running("60")?);
-        let whole = ipus(cluster, 64, 60, &[])?;
-        let (_, job) = status_with(cluster, "the partitions and the plan", |status| {
-            let ends = [endless, limited].map(|job| {
-                let entry = partition_of(status, job).filter(|it| it.state == State::Running);
-                entry.map(|it| (it.unlimited, it.ends.is_some()))
-            });
-            let job = waiting(status, whole).filter(|it| it.planned_places.len() == 64)?;
-            (ends == [Some((true, false)), Some((false, true))]).then(|| job.clone())
-        })?;
-        ensure!(job.start.is_none(), "{job:?}");
-        let_go(cluster)
-    })
-}
-
-#[test]
-fn cli_status_document_names_the_trouble() -> Result<()> {
-    quick().run(|cluster| {
         let contact = |status: &Status| status.models.first()?.pods.first().map(|pod| pod.contact.clone());
-        let reached = |status: &Status| contact(status).filter(|it| matches!(it, Contact::Reached { .. }));
-        status_with(cluster, "the controller", reached)?;
         cluster.mock().refuse()?;
         let lost = |status: &Status| contact(status).filter(|it| matches!(it, Contact::Lost { .. }));
         let (status, _) = status_with(cluster, "the lost controller", lost)?;
         ensure!(status.models[0].trouble.is_some() && status.models[0].largest_now == 0, "{status:?}");
         cluster.mock().clear()?;
-        status_with(cluster, "the controller again", reached)?;
-        Ok(())
+        let reached = |status: &Status| contact(status).filter(|it| matches!(it, Contact::Reached { .. }));
+        status_with(cluster, "the controller again", reached).map(drop)
     })
 }
 
@@ -117,18 +90,6 @@ fn public(cluster: &Cluster, user: &Account) -> Result<(PathBuf, PathBuf)> {
     let name = whole.writer.cluster;
     let ipuof = cluster.layout().ipuof();
     Ok((ipuof.join(file_names::public(&name)), ipuof.join(file_names::own_jobs(&name, user.uid))))
-}
-
-#[test]
-fn cli_status_document_for_all_users_names_owners() -> Result<()> {
-    quick().run(|cluster| {
-        let job = running_for(cluster, 32, 60, &[])?;
-        let (document, own) = public(cluster, &Account::root()?)?;
-        status_in(&document, "the owner", |status| partition_of(status, job).map(drop))?;
-        let mode = fs::metadata(&document)?.permissions().mode() & 0o777;
-        ensure!(mode == 0o644 && !own.exists(), "{mode:o}, {}", own.display());
-        let_go(cluster)
-    })
 }
 
 #[test]

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use testbed::{Account, Cluster, Output, process::Process, wait_until};
-use vipu_status::{Ipus, Status, file_names};
+use vipu_status::Ipus;
 
-use crate::jobs::{ipus, running, waits};
+use super::document;
+use crate::jobs::{ipus, logged, running, waits};
 use crate::{LIMIT, quick};
 
 /// The socket without `AdminSocket=`.
@@ -35,10 +36,9 @@ fn cli_steering_drain_outlives_slurmctld() -> Result<()> {
         let before = running(cluster, 16, &[])?;
         let drained = steer(cluster, &["drain", "pod64", "--reason", "new switch"])?;
         ensure!(drained == "drained pod64: new switch; jobs that have IPUs there go on\n", "{drained}");
-        let file = cluster.layout().state().join(file_names::WHOLE);
         wait_until("drained IPUs and the version in the status document", LIMIT, || {
-            let Ok(text) = fs::read(&file) else { return Ok(false) };
-            let pod = &Status::parse(&text)?.models[0].pods[0];
+            let Some(status) = document(cluster)? else { return Ok(false) };
+            let pod = &status.models[0].pods[0];
             let expected = Ipus { total: 64, used: 16, drained: 48, ..Ipus::default() };
             Ok(pod.ipus == expected && pod.version.as_deref() == Some("1.18.0"))
         })?;
@@ -56,19 +56,6 @@ fn cli_steering_drain_outlives_slurmctld() -> Result<()> {
             cluster.await_state(job, "RUNNING", LIMIT)?;
         }
         crate::let_go(cluster)
-    })
-}
-
-#[test]
-fn cli_steering_frees_a_kept_partition() -> Result<()> {
-    quick().vipu_conf("MaxKeep=600").run(|cluster| {
-        let job = cluster.sbatch("exit 3", &["--ipus=16", "--ipu-keep=600s"])?;
-        cluster.await_end(job, LIMIT)?;
-        let partition = format!("slurm_{job}");
-        let freed = steer(cluster, &["partition", "free", &partition, "--reason", "looked at"])?;
-        ensure!(freed == format!("{partition} was kept for job {job} and is being removed\n"), "{freed}");
-        cluster.mock().await_removed(&partition, LIMIT)?;
-        Ok(())
     })
 }
 
@@ -183,7 +170,7 @@ fn cli_steering_socket_follows_reconfigure() -> Result<()> {
 
 #[test]
 fn cli_steering_socket_comes_back() -> Result<()> {
-    quick().run(|cluster| {
+    quick().expect_log("no administrator can use").run(|cluster| {
         let socket = usual_socket(cluster);
         await_answer(cluster)?;
         cluster.kill_slurmctld()?;
@@ -194,13 +181,8 @@ fn cli_steering_socket_comes_back() -> Result<()> {
         await_answer(cluster)?;
         // A program that clears old files may have removed it.
         fs::remove_file(&socket)?;
-        await_answer(cluster)
-    })
-}
+        await_answer(cluster)?;
 
-#[test]
-fn cli_steering_socket_in_a_closed_directory() -> Result<()> {
-    quick().expect_log("no administrator can use").run(|cluster| {
         let closed = cluster.layout().root().join("closed");
         fs::create_dir(&closed)?;
         cluster.write_vipu_conf(&[&format!("AdminSocket={}/socket", closed.display())])?;
@@ -210,7 +192,7 @@ fn cli_steering_socket_in_a_closed_directory() -> Result<()> {
              in its directory, or set AdminSocket= in vipu.conf to another path and reconfigure",
             closed.display()
         );
-        wait_until("a line with advice", LIMIT, || Ok(cluster.slurmctld_log().contains(&told)))?;
+        logged(cluster, &told)?;
         // As advised.
         fs::set_permissions(&closed, fs::Permissions::from_mode(0o777))?;
         await_answer(cluster)?;

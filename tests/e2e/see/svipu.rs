@@ -7,13 +7,9 @@ use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 use testbed::{Cluster, programs, wait_until};
 
+use super::svipu;
 use crate::jobs::{ipus, now, running, waits};
 use crate::{LIMIT, let_go, quick};
-
-fn svipu(cluster: &Cluster, args: &[&str]) -> Result<String> {
-    let program = programs::find("svipu")?;
-    Ok(cluster.command(&program.to_string_lossy()).args(args).success()?.stdout)
-}
 
 /// The number of calls that slurmctld has answered with jobs, nodes or Slurm partitions.
 fn calls_for_information(cluster: &Cluster) -> Result<u64> {

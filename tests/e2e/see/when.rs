@@ -11,14 +11,15 @@
 //! `WHEN_STATES` in the environment gives the number of states.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::{env, fs};
+use std::env;
 
 use anyhow::{Context as _, Result, ensure};
 use rand::seq::IndexedRandom as _;
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
-use testbed::{Cluster, JobId, Settings, programs, wait_until};
-use vipu_status::{State, Status, file_names};
+use testbed::{Cluster, JobId, Settings, wait_until};
+use vipu_status::{State, Status};
 
+use super::{document, svipu};
 use crate::LIMIT;
 use crate::jobs::{looked_at, now, roomy};
 
@@ -175,7 +176,7 @@ impl Play<'_> {
         if let Some(name) = self.drained.remove(pod.model) {
             return steer(self.cluster, &["resume", &name, "--reason", "test"]);
         }
-        let status = document(self.cluster)?;
+        let status = document(self.cluster)?.context("no status document")?;
         let model = status.models.iter().find(|it| it.name == pod.model).context("no model")?;
         let controller = &model.pods[self.random.random_range(0..model.pods.len())].controller;
         let name = match self.random.random_range(0..3) {
@@ -256,20 +257,10 @@ fn when(cluster: &Cluster, model: &str, ipus: u32, minutes: u32) -> Result<Optio
     Ok(answer["at"].as_i64())
 }
 
-fn svipu(cluster: &Cluster, args: &[&str]) -> Result<String> {
-    let program = programs::find("svipu")?;
-    Ok(cluster.command(&program.to_string_lossy()).args(args).success()?.stdout)
-}
-
 /// Has slurmctld carry out a request of an administrator.
 fn steer(cluster: &Cluster, args: &[&str]) -> Result<()> {
     let socket = cluster.layout().root().join("run/vipu_admin.socket").display().to_string();
     svipu(cluster, &[args, &["--socket", &socket]].concat()).map(drop)
-}
-
-fn document(cluster: &Cluster) -> Result<Status> {
-    let text = fs::read(cluster.layout().state().join(file_names::WHOLE))?;
-    Ok(Status::parse(&text)?)
 }
 
 /// The jobs that have not ended. `None` while one of them starts or ends.
@@ -305,7 +296,9 @@ fn settle(cluster: &Cluster) -> Result<()> {
         Ok(queue(cluster)?.is_some_and(|after| ids(&before) == ids(&after)))
     })?;
     let jobs = queue(cluster)?.context("a job started or ended by itself")?;
-    wait_until("the document", 3 * LIMIT, || Ok(shows(&document(cluster)?, &jobs)))
+    wait_until("the document", 3 * LIMIT, || {
+        Ok(document(cluster)?.is_some_and(|status| shows(&status, &jobs)))
+    })
 }
 
 fn shows(status: &Status, jobs: &[Queued]) -> bool {

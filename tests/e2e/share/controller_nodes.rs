@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use testbed::{Cluster, JobId, Settings, wait_until};
 
+use super::models_and_controllers;
 use crate::LIMIT;
 use crate::jobs::{
     brisk, cancel, ended, expected_at, ipus, let_go, partition, restart_slurmctld, running_for, runs, waits,
@@ -21,11 +22,7 @@ fn two_and_two() -> Settings {
 
 /// Checks that the job runs on nodes of the controller of this number, which has its partition.
 fn is_on(cluster: &Cluster, job: JobId, number: usize) -> Result<()> {
-    let partition = partition(job);
-    for other in 0..2 {
-        let has = cluster.controller(other).partitions()?.contains(&partition);
-        ensure!(has == (other == number), "controller {other} has {partition}: {has}");
-    }
+    models_and_controllers::is_on(cluster, job, number)?;
     let nodes = cluster.job(job)?.nodes;
     let of = [["001", "002", "[001-002]"], ["003", "004", "[003-004]"]];
     let own = of[number].map(|name| format!("ipu-pod64-{name}"));
@@ -36,6 +33,12 @@ fn is_on(cluster: &Cluster, job: JobId, number: usize) -> Result<()> {
 #[test]
 fn sched_nodes_follow_the_controller_with_room() -> Result<()> {
     two_and_two().run(|cluster| {
+        // The nodes of two controllers serve no job together.
+        for more in ["--nodes=3", "--nodelist=ipu-pod64-[002-003]"] {
+            let refused = ipus(cluster, 1, 60, &[more]);
+            let why = refused.err().with_context(|| format!("{more} was accepted"))?;
+            ensure!(format!("{why:?}").contains("node configuration is not available"), "{why:?}");
+        }
         let first = running_for(cluster, 64, 60, &["--nodes=2"])?;
         is_on(cluster, first, 0)?;
         let second = running_for(cluster, 32, 60, &[])?;
@@ -52,7 +55,10 @@ fn sched_nodes_follow_the_controller_with_room() -> Result<()> {
         let_go(cluster, first)?;
         ended(cluster, first, "COMPLETED")?;
         let fourth = running_for(cluster, 16, 60, &["--nodes=2"])?;
-        is_on(cluster, fourth, 0)
+        is_on(cluster, fourth, 0)?;
+        // Nodes that a job names bind it to their controller.
+        let fifth = ipus(cluster, 32, 60, &["--nodelist=ipu-pod64-004"])?;
+        waits(cluster, fifth, "vipu: 32 IPUs of pod64 needed, 0 free, largest block 0, on 127.0.0.1:")
     })
 }
 
@@ -74,55 +80,6 @@ fn sched_nodes_that_are_busy_send_the_job_to_the_other_controller() -> Result<()
         ended(cluster, plain, "COMPLETED")?;
         runs(cluster, waiting)?;
         is_on(cluster, waiting, 0)
-    })
-}
-
-#[test]
-fn sched_nodes_that_a_job_names_bind_it_to_their_controller() -> Result<()> {
-    two_and_two().run(|cluster| {
-        let first = running_for(cluster, 64, 60, &["--nodelist=ipu-pod64-004"])?;
-        is_on(cluster, first, 1)?;
-        let second = ipus(cluster, 16, 60, &["--nodelist=ipu-pod64-003"])?;
-        waits(cluster, second, "vipu: 16 IPUs of pod64 needed, 0 free, largest block 0, on 127.0.0.1:")?;
-        expected_at(cluster, second, cluster.end_of(first)? + REMOVAL)?;
-        // It has no plan on the first controller.
-        let third = running_for(cluster, 64, 600, &[])?;
-        is_on(cluster, third, 0)?;
-        let_go(cluster, first)?;
-        runs(cluster, second)?;
-        is_on(cluster, second, 1)
-    })
-}
-
-#[test]
-fn sched_nodes_of_two_controllers_serve_no_job_together() -> Result<()> {
-    two_and_two().run(|cluster| {
-        for more in ["--nodes=3", "--nodelist=ipu-pod64-[002-003]"] {
-            let refused = ipus(cluster, 1, 60, &[more]);
-            let why = refused.err().with_context(|| format!("{more} was accepted"))?;
-            ensure!(format!("{why:?}").contains("node configuration is not available"), "{why:?}");
-        }
-        // Jobs without IPUs use all nodes.
-        runs(cluster, crate::jobs::submit(cluster, &["--nodes=4"])?)
-    })
-}
-
-#[test]
-fn sched_nodes_of_a_silent_controller_get_no_jobs() -> Result<()> {
-    two_and_two().vipu_conf("ApiTimeout=2").run(|cluster| {
-        cluster.controller(0).refuse()?;
-        cluster.reconfigure()?;
-        let lost = format!("controller 127.0.0.1:{}: ", cluster.controller(0).port());
-        wait_until("slurmctld to miss the first controller", LIMIT, || {
-            Ok(cluster.slurmctld_log().contains(&lost))
-        })?;
-        let first = running_for(cluster, 64, 60, &[])?;
-        is_on(cluster, first, 1)?;
-        let second = ipus(cluster, 64, 60, &[])?;
-        waits(cluster, second, "1 controller does not answer")?;
-        cluster.controller(0).clear()?;
-        runs(cluster, second)?;
-        is_on(cluster, second, 0)
     })
 }
 

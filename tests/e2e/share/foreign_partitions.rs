@@ -2,11 +2,11 @@
 
 use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault, Incident, Rpc};
-use testbed::{Cluster, JobId, Running, wait_until};
+use testbed::{Cluster, JobId, Running};
 use vipu_client::Call;
 
 use crate::LIMIT;
-use crate::jobs::{brisk, ipus, runs, waits};
+use crate::jobs::{brisk, waits};
 
 const THEIRS: &str = "theirs";
 
@@ -17,27 +17,6 @@ fn appears(cluster: &Cluster) -> Result<()> {
 
 fn vanishes(cluster: &Cluster) -> Result<()> {
     cluster.mock().cause(Incident::Vanish { partition: THEIRS.into() })
-}
-
-#[test]
-fn sched_foreign_partition_before_any_listing_shows_it() -> Result<()> {
-    brisk().expect_log("no room").run(|cluster| {
-        let is_listed = || Ok(cluster.slurmctld_log().contains("answers (64 IPUs)"));
-        wait_until("the listing without it", LIMIT, is_listed)?;
-        // The job gets its nodes, but the controller has no room and no end is known: the job has to wait in
-        // line.
-        appears(cluster)?;
-        let whole = ipus(cluster, 64, 60, &[])?;
-        waits(cluster, whole, "vipu: 64 IPUs of pod64 needed, 32 free, largest block 32")?;
-        // The controller may be asked again until a listing shows the other partition.
-        let in_vain = creates(cluster)?;
-        ensure!(cluster.job(whole)?.restarts == 1 && (1..=3).contains(&in_vain), "{in_vain} creates");
-        vanishes(cluster)?;
-        cluster.reconfigure()?;
-        runs(cluster, whole)?;
-        ensure!(cluster.job(whole)?.restarts == 1 && creates(cluster)? == in_vain + 1);
-        Ok(())
-    })
 }
 
 #[test]
@@ -73,9 +52,4 @@ fn start_srun(cluster: &Cluster) -> Result<(Running, JobId)> {
     let args = ["--gres=vipu:pod64:64", "--job-name=attended", "echo", "ran"];
     let srun = cluster.command("srun").args(&args).start()?;
     Ok((srun, cluster.await_job_named("attended", LIMIT)?))
-}
-
-/// Returns how often the controller was asked for a partition.
-fn creates(cluster: &Cluster) -> Result<u64> {
-    Ok(cluster.mock().report()?.calls(Call::CreatePartition))
 }

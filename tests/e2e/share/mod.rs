@@ -2,8 +2,6 @@
 
 mod controller_nodes;
 mod foreign_partitions;
-mod ipus_per_slurm_partition;
 mod layering;
 mod models_and_controllers;
-mod placement;
 mod two_slurm_clusters;

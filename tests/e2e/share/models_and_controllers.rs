@@ -1,10 +1,10 @@
-//! Several models, several controllers of one model, and one allocation of a controller.
+//! Several models, several controllers of one model, one allocation of a controller, and IPUs that slurm-vipu chooses.
 
 use anyhow::{Context, Result, ensure};
 use mock_vipu::Incident;
-use testbed::{Cluster, JobId, JobView, Settings, main_job, wait_until};
+use testbed::{Cluster, JobId, Settings, main_job, wait_until};
 
-use crate::jobs::{cancel, ended, partition, restart_slurmctld, runs_on, waits};
+use crate::jobs::{cancel, ended, logged, partition, restart_slurmctld, runs_on, waits};
 use crate::{LIMIT, let_go, quick, stay};
 
 /// A cluster with a separate Pod16, behind the second controller, beside the Pod64.
@@ -18,7 +18,7 @@ fn two_controllers() -> Settings {
 }
 
 /// Checks that the controller of this number has the partition of this job, and no other controller has it.
-fn is_on(cluster: &Cluster, job: JobId, number: usize) -> Result<()> {
+pub(super) fn is_on(cluster: &Cluster, job: JobId, number: usize) -> Result<()> {
     let partition = partition(job);
     for other in 0..2 {
         let has = cluster.controller(other).partitions()?.contains(&partition);
@@ -47,23 +47,6 @@ fn sched_two_models_on_one_node() -> Result<()> {
 }
 
 #[test]
-fn sched_second_controller_takes_jobs_without_room_on_the_first() -> Result<()> {
-    two_controllers().run(|cluster| {
-        let (first, second) = (stay(cluster, 64)?, stay(cluster, 32)?);
-        is_on(cluster, first, 0)?;
-        is_on(cluster, second, 1)?;
-        let third = waiting(cluster, 64, "64 IPUs of pod64 needed, 32 free, largest block 32")?;
-        // The next slurmctld knows the controller of each job.
-        restart_slurmctld(cluster)?;
-        let_go(cluster)?;
-        for job in [first, second, third] {
-            ended(cluster, job, "COMPLETED")?;
-        }
-        runs_on(cluster, "pod64", 64, 0).map(drop)
-    })
-}
-
-#[test]
 fn sched_second_controller_takes_jobs_that_the_first_refuses() -> Result<()> {
     two_controllers().expect_log("no room").run(|cluster| {
         // The listing does not show which IPUs are broken: by the listing, half of the first Pod is free.
@@ -88,20 +71,23 @@ fn sched_second_controller_takes_jobs_that_the_first_refuses() -> Result<()> {
 #[test]
 fn sched_one_of_two_controllers_down() -> Result<()> {
     two_controllers().vipu_conf("ApiTimeout=2").run(|cluster| {
+        let (first, second) = (stay(cluster, 64)?, stay(cluster, 32)?);
+        is_on(cluster, first, 0)?;
+        is_on(cluster, second, 1)?;
+        // The next slurmctld knows the controller of each job.
+        restart_slurmctld(cluster)?;
         cluster.controller(0).refuse()?;
         cluster.reconfigure()?;
-        let lost = format!("controller 127.0.0.1:{}: ", cluster.controller(0).port());
-        wait_until("slurmctld to miss the first controller", LIMIT, || {
-            Ok(cluster.slurmctld_log().contains(&lost))
-        })?;
-        let first = stay(cluster, 64)?;
-        is_on(cluster, first, 1)?;
-        let second = waiting(cluster, 64, "0 free, largest block 0; 1 controller does not answer")?;
+        logged(cluster, &format!("controller 127.0.0.1:{}: ", cluster.controller(0).port()))?;
+        let third = stay(cluster, 16)?;
+        is_on(cluster, third, 1)?;
+        let last = waiting(cluster, 64, "16 free, largest block 16; 1 controller does not answer")?;
         cluster.controller(0).clear()?;
-        ended(cluster, second, "COMPLETED")?;
-        cluster.controller(0).record(&partition(second)).context("on the first controller")?;
         let_go(cluster)?;
-        ended(cluster, first, "COMPLETED").map(drop)
+        for job in [first, second, third, last] {
+            ended(cluster, job, "COMPLETED")?;
+        }
+        runs_on(cluster, "pod64", 64, 0).map(drop)
     })
 }
 
@@ -116,8 +102,13 @@ fn sched_allocation_alone_counts() -> Result<()> {
     let agents: Vec<_> = (9..=16).map(|agent| format!("ag{agent}")).collect();
     let agents = format!("AllocationAgents={}", agents.join(","));
     let settings = quick().mock(&["--allocation=a=1-8", "--allocation=b=9-16"]);
-    let settings = settings.slurm_conf("SchedulerParameters=bf_interval=1").vipu_conf("Allocation=b");
-    settings.vipu_conf(&agents).run(|cluster| {
+    let settings = settings.slurm_conf("SchedulerParameters=bf_interval=1").vipu_conf("Allocation=c");
+    settings.run(|cluster| {
+        // An allocation that is missing is the reason.
+        let early = waiting(cluster, 1, "allocation 'c'")?;
+        cancel(cluster, early)?;
+        cluster.write_vipu_conf(&["Allocation=b", &agents])?;
+        cluster.reconfigure()?;
         // All of the other allocation is free at first. Then a part of it is used.
         let whole = waiting(cluster, 64, "64 IPUs of pod64 needed, 32 free, largest block 32")?;
         cancel(cluster, whole)?;
@@ -136,11 +127,15 @@ fn sched_allocation_alone_counts() -> Result<()> {
     })
 }
 
+/// The controller would put each partition far from the others.
 #[test]
-fn sched_allocation_that_is_missing_is_the_reason() -> Result<()> {
-    quick().vipu_conf("Allocation=c").run(|cluster| {
-        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:1"])?;
-        let is_told = |job: &JobView| job.reason.replace('_', " ").contains("allocation 'c'");
-        cluster.await_job(job, "to have the reason", LIMIT, is_told).map(drop)
+fn sched_explicit_placement_keeps_blocks_whole() -> Result<()> {
+    let explicit = "Placement=explicit Cluster=pod64";
+    quick().mock(&["--placement=scatter"]).vipu_conf(explicit).run(|cluster| {
+        stay(cluster, 16)?;
+        stay(cluster, 16)?;
+        let third = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:32"])?;
+        main_job::batch_ended(cluster, third, 32)?;
+        let_go(cluster)
     })
 }

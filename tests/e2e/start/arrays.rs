@@ -3,10 +3,11 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use testbed::{Cluster, JobView};
+use testbed::{Cluster, JobView, wait_until};
 use vipu_client::Call;
 
-use crate::jobs::{brisk, most_at_once};
+use crate::jobs::{brisk, gone, most_at_once};
+use crate::quick;
 
 /// One less than Slurm's default MaxArraySize of 1001.
 const TASKS: usize = 1000;
@@ -48,4 +49,27 @@ fn each_had_its_own(cluster: &Cluster, tasks: &[JobView]) -> Result<()> {
     println!("at most {most} partitions at a time");
     ensure!((8..=64).contains(&most), "{most} at a time");
     Ok(())
+}
+
+/// The controller shows a removed partition as removed for a while, with its name and IPUs in use.
+#[test]
+fn job_array_of_sixteen_is_never_refused() -> Result<()> {
+    quick().run(|cluster| {
+        let first = cluster.sbatch("sleep 0.5", &["--gres=vipu:pod64:16", "--array=0-15"])?;
+        let tasks = || {
+            let jobs = cluster.jobs()?.into_iter();
+            Ok::<_, anyhow::Error>(jobs.filter(|job| job.array == Some(first)).collect::<Vec<_>>())
+        };
+        wait_until("the tasks to end", ARRAY_LIMIT, || {
+            let tasks = tasks()?;
+            Ok(tasks.len() == 16 && tasks.iter().all(JobView::is_over))
+        })?;
+        for task in tasks()? {
+            ensure!((task.state.as_str(), task.restarts) == ("COMPLETED", 0), "{task:?}");
+            gone(cluster, task.id, 0)?;
+        }
+        let creates = cluster.mock().report()?.calls(Call::CreatePartition);
+        ensure!(creates == 16, "{creates} calls for 16 partitions");
+        Ok(())
+    })
 }

@@ -8,5 +8,4 @@ mod het_jobs;
 mod options;
 mod page_examples;
 mod sizes;
-mod slurm_partitions_without_ipus;
 mod tls;

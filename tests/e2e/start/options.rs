@@ -1,17 +1,18 @@
-//! `--ipus` and the other job options.
+//! `--ipus` and the other job options, and Slurm partitions in which they are refused.
 
 use anyhow::{Context, Result, ensure};
 use mock_vipu::Made;
 use testbed::{Cluster, JobId, Output, main_job};
 use vipu_types::JobOption;
 
-use crate::jobs::{begin_again, ended, restart_slurmctld, runs, waits_again};
+use super::sizes::{accepted, refused};
+use crate::jobs::{begin_again, cancel, ended, restart_slurmctld, runs, waits_again};
 use crate::{LIMIT, quick};
 
 const SUBMITTERS: [&str; 3] = ["sbatch", "srun", "salloc"];
 
 /// Runs `true` as a job by sbatch, srun or salloc.
-pub(super) fn run_true(cluster: &Cluster, by: &str, options: &[&str]) -> Result<Output> {
+fn run_true(cluster: &Cluster, by: &str, options: &[&str]) -> Result<Output> {
     let what = if by == "sbatch" { "--wrap=true" } else { "true" };
     cluster.command(by).args(options).args(&[what]).output()
 }
@@ -20,20 +21,6 @@ pub(super) fn run_true(cluster: &Cluster, by: &str, options: &[&str]) -> Result<
 fn made(cluster: &Cluster, job: JobId, restarts: u16) -> Result<(usize, Made)> {
     let record = cluster.mock().record(&main_job::partition_name(job, restarts))?;
     Ok((record.ipus().len(), record.made))
-}
-
-#[test]
-fn user_options_are_in_the_help() -> Result<()> {
-    quick().run(|cluster| {
-        for by in SUBMITTERS {
-            let help = cluster.command(by).args(&["--help"]).success()?.stdout;
-            for option in JobOption::ALL {
-                let option = format!("--{}", option.help().name);
-                ensure!(help.contains(&option), "{by} --help has no {option}");
-            }
-        }
-        Ok(())
-    })
 }
 
 #[test]
@@ -75,24 +62,7 @@ fn user_options_shape_the_partition() -> Result<()> {
 }
 
 #[test]
-fn user_reconfigurable_overrides_the_site() -> Result<()> {
-    quick().vipu_conf("UseReconfigPartition=1").run(|cluster| {
-        for (options, reconfigurable) in [
-            (&["--ipus=2"][..], true),
-            (&["--ipus=2", "--ipu-reconfigurable=no"], false),
-            (&["--ipus=2", "--ipu-gcds=2"], false),
-        ] {
-            let job = cluster.sbatch("true", options)?;
-            ended(cluster, job, "COMPLETED")?;
-            let (_, made) = made(cluster, job, 0)?;
-            ensure!(made.reconfigurable == reconfigurable, "{options:?}: {made:?}");
-        }
-        Ok(())
-    })
-}
-
-#[test]
-fn user_bad_options_leave_no_job_behind() -> Result<()> {
+fn user_bad_options_leave_no_job_behind_and_good_ones_are_in_the_help() -> Result<()> {
     quick().run(|cluster| {
         for (options, line) in [
             (&["--ipus=0"][..], "--ipus=0: a number of IPUs, 1 or more, is needed"),
@@ -110,6 +80,13 @@ fn user_bad_options_leave_no_job_behind() -> Result<()> {
         }
         let queue = cluster.command("squeue").args(&["-h", "--states=all"]).success()?.stdout;
         ensure!(queue.trim().is_empty(), "{queue}");
+        for by in SUBMITTERS {
+            let help = cluster.command(by).args(&["--help"]).success()?.stdout;
+            for option in JobOption::ALL {
+                let option = format!("--{}", option.help().name);
+                ensure!(help.contains(&option), "{by} --help has no {option}");
+            }
+        }
         Ok(())
     })
 }
@@ -242,5 +219,28 @@ fn user_options_by_variables_of_each_command() -> Result<()> {
             ensure!(told && output.stdout.ends_with("job\n"), "{args:?}: {output:?}");
         }
         Ok(())
+    })
+}
+
+#[test]
+fn user_request_where_no_node_has_ipus_is_refused() -> Result<()> {
+    let settings = quick().nodes(2).extra_gres("nic:1").node_gres(2, "nic:1");
+    let settings = settings.slurm_conf("PartitionName=cpu Nodes=ipu-pod64-002");
+    settings.slurm_conf("PartitionName=ipu Nodes=ipu-pod64-001").run(|cluster| {
+        let told = "vipu: no node of Slurm partition cpu has IPUs; try v-ipu or ipu";
+        for by in ["sbatch", "srun", "salloc"] {
+            let output = run_true(cluster, by, &["-p", "cpu", "--ipus=4"])?;
+            ensure!(output.code != 0 && output.stderr.contains(told), "{by}: {output:?}");
+        }
+        // One Slurm partition with IPUs is enough, and jobs without IPUs go everywhere.
+        let job = cluster.sbatch(main_job::SHOW, &["-p", "cpu,ipu", "--gres=vipu:pod64:4"])?;
+        main_job::batch_ended(cluster, job, 4)?;
+        let other = cluster.sbatch("true", &["-p", "cpu"])?;
+        ended(cluster, other, "COMPLETED")?;
+
+        let held = cluster.sbatch(main_job::SHOW, &["-p", "ipu", "-H", "--gres=vipu:pod64:4"])?;
+        refused(cluster, held, "Partition=cpu", told)?;
+        accepted(cluster, held, "Partition=cpu,ipu")?;
+        cancel(cluster, held)
     })
 }

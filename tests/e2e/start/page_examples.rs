@@ -202,9 +202,25 @@ fn user_examples_of_the_page_run() -> Result<()> {
     run(include_str!("../../../docs/users.md"), &[&SIX[..], &[training]].concat())
 }
 
+/// What an example does, whatever its scripts are called and their comments say.
+fn deeds(example: &Example) -> Vec<String> {
+    let lines = example.scripts.iter().flat_map(|(_, script)| script.lines());
+    let lines = lines.filter(|line| line.starts_with("#SBATCH") || !line.starts_with('#'));
+    let nameless = |line: &str| {
+        example.scripts.iter().fold(line.to_owned(), |line, (name, _)| line.replace(name, "script"))
+    };
+    lines.chain(example.typed.iter().copied()).map(nameless).collect()
+}
+
 #[test]
-fn user_examples_of_the_french_page_run() -> Result<()> {
-    run(include_str!("../../../docs/fr/utilisateurs.md"), &SIX)
+fn user_examples_of_the_french_page_are_those_of_the_page() -> Result<()> {
+    let page = Example::all(include_str!("../../../docs/users.md"))?;
+    let french = Example::all(include_str!("../../../docs/fr/utilisateurs.md"))?;
+    ensure!(french.len() == SIX.len(), "{} examples", french.len());
+    for (french, example) in french.iter().zip(&page) {
+        ensure!(deeds(french) == deeds(example), "{}: {:#?}", french.heading, deeds(french));
+    }
+    Ok(())
 }
 
 #[test]

@@ -8,8 +8,9 @@ use std::{
 use anyhow::{Result, ensure};
 use mock_vipu::{Authority, Signed};
 use tempfile::TempDir;
-use testbed::{Account, Cluster, Settings, main_job, wait_until};
+use testbed::{Account, Cluster, Settings, main_job};
 
+use crate::jobs::logged;
 use crate::{LIMIT, quick};
 
 /// The secret that must not be in any log, job or state.
@@ -83,10 +84,6 @@ impl Site {
             .vipu_conf(&format!("ApiAccessFile={}", self.path("access")))
             .slurm_conf("SchedulerParameters=bf_interval=1,sched_interval=1")
     }
-}
-
-fn logged(cluster: &Cluster, words: &str) -> Result<()> {
-    wait_until(&format!("'{words}' in the log"), LIMIT, || Ok(cluster.slurmctld_log().contains(words)))
 }
 
 #[test]

@@ -24,27 +24,20 @@ fn nothing_else_waits(cluster: &Cluster, usual: Duration) -> Result<()> {
 }
 
 #[test]
-fn job_controller_down() -> Result<()> {
-    quick().vipu_conf("ApiTimeout=2").slurm_conf("SchedulerParameters=bf_interval=1").run(|cluster| {
-        let usual = answer_time(cluster)?;
-        cluster.mock().refuse()?;
-        cluster.reconfigure()?;
-        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:4"])?;
-        let named = |reason: &str| reason.contains("controller") && reason.contains("refused");
-        cluster.await_job(job, "to say why it waits", LIMIT, |job| named(&job.reason))?;
-        nothing_else_waits(cluster, usual)?;
-        cluster.mock().clear()?;
-        main_job::batch_ended(cluster, job, 4).map(drop)
-    })
-}
-
-#[test]
-fn job_controller_hangs() -> Result<()> {
+fn job_controller_down_or_hanging() -> Result<()> {
     quick().vipu_conf("ApiTimeout=2").slurm_conf("SchedulerParameters=bf_interval=1").run(|cluster| {
         let usual = answer_time(cluster)?;
         cluster.mock().inject(Fault::new(Effect::Hang { rpc: None }))?;
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:4"])?;
         main_job::await_creating(cluster, job)?;
+        nothing_else_waits(cluster, usual)?;
+        cluster.mock().clear()?;
+        main_job::batch_ended(cluster, job, 4)?;
+        cluster.mock().refuse()?;
+        cluster.reconfigure()?;
+        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:4"])?;
+        let named = |reason: &str| reason.contains("controller") && reason.contains("refused");
+        cluster.await_job(job, "to say why it waits", LIMIT, |job| named(&job.reason))?;
         nothing_else_waits(cluster, usual)?;
         cluster.mock().clear()?;
         main_job::batch_ended(cluster, job, 4).map(drop)

@@ -11,7 +11,7 @@ use testbed::{Account, Cluster, JobId, SlowFile, wait_until};
 use vipu_client::Call;
 
 use super::marked_script::{begins, ends as script_ends, patient, script};
-use crate::jobs::{gone, made, partition};
+use crate::jobs::{gone, logged, made, partition, resets};
 use crate::mode::pool::{administrator_makes, ends, with_pool};
 use crate::{LIMIT, let_go, quick};
 
@@ -105,20 +105,13 @@ fn job_restart_slurmctld_while_a_waiting_job_is_prepared() -> Result<()> {
     })
 }
 
-fn says(cluster: &Cluster, words: &str) -> Result<()> {
-    wait_until(words, LIMIT, || Ok(cluster.slurmctld_log().contains(words)))
-}
-
 /// Submits a job that gets this partition after a reset, and restarts slurmctld when the reset is over.
 fn restart_while_reset(cluster: &Cluster, partition: &str) -> Result<()> {
     hold(cluster, Call::ResetPartition)?;
     let job = cluster.sbatch(&script(3), &["--gres=vipu:pod64:16"])?;
-    wait_until("the reset", LIMIT, || {
-        let events = cluster.mock().record(partition)?.events;
-        Ok(events.iter().any(|event| event.operation == "POS_RESETTING"))
-    })?;
+    wait_until("the reset", LIMIT, || Ok(resets(cluster, partition)? > 0))?;
     let is_reset = format!("partition {partition} of 16 IPUs reused");
-    restart_while(cluster, SlowFile::AfterJobs, || says(cluster, &is_reset))?;
+    restart_while(cluster, SlowFile::AfterJobs, || logged(cluster, &is_reset))?;
     let_go(cluster)?;
     runs_once(cluster, job, "3:0")
 }
@@ -129,7 +122,7 @@ fn reuse_restart_slurmctld_while_an_idle_partition_is_reset_for_a_job() -> Resul
     settings.vipu_conf("ReuseReset=other-users").vipu_conf("ReconcileInterval=1").run(|cluster| {
         let before = cluster.sbatch_command("true", &["--gres=vipu:pod64:16"])?;
         let before = partition(cluster.submit(before.account(&Account::named("daemon")?))?);
-        says(cluster, &format!("partition {before} stays idle"))?;
+        logged(cluster, &format!("partition {before} stays idle"))?;
         restart_while_reset(cluster, &before)
     })
 }

@@ -12,7 +12,7 @@ use super::killed_behind_a_launch::{
 };
 use super::marked_script::{IPUS, begins, has_launch_on_record, launched, patient};
 use crate::LIMIT;
-use crate::jobs::{gone, partition};
+use crate::jobs::{gone, logged, partition};
 
 /// A cluster of which a node does not answer the question which jobs run there.
 fn with_hanging_node() -> Settings {
@@ -82,8 +82,7 @@ fn job_restart_slurmctld_asks_a_node_that_hung_until_it_had_time_to_begin_the_sc
         wait_until("its launch to be on record", LIMIT, || has_launch_on_record(cluster, job, 0))?;
         wait_until("its Prolog to begin", LIMIT, || Ok(began.exists()))?;
         let slurmd = killed_while_the_node_hangs(cluster, &saved)?;
-        let unanswered = || Ok(cluster.slurmctld_log().contains("Socket timed out"));
-        wait_until("the question to end without an answer", LIMIT, unanswered)?;
+        logged(cluster, "Socket timed out")?;
         slurmd.signal(Signal::CONT)?;
         cluster.await_slurmctld()?;
         fs::write(&go, "")?;

@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault, Incident};
 use testbed::{Cluster, JobId, JobView, Settings, main_job, wait_until};
 
-use crate::jobs::{begin_again, cancel, ended, partition, waits, waits_again};
+use crate::jobs::{begin_again, cancel, ended, logged, partition, waits, waits_again};
 use crate::{LIMIT, let_go, quick, slow, stay};
 
 /// A cluster that surveys its controller every second.
@@ -22,9 +22,7 @@ fn says(job: &JobView, text: &str) -> bool {
 fn job_unknown_partition_is_left_alone_until_the_site_says_otherwise() -> Result<()> {
     watchful().expect_log("RemoveUnknown").run(|cluster| {
         cluster.mock().cause(Incident::Foreign { id: "slurm_999".into(), size: 16, first: None })?;
-        wait_until("it to be reported", LIMIT, || {
-            Ok(cluster.slurmctld_log().contains("slurm_999 (16 IPUs) is named as ours are"))
-        })?;
+        logged(cluster, "slurm_999 (16 IPUs) is named as ours are")?;
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
         waits(cluster, job, "48 free")?;
         ensure!(cluster.mock().record("slurm_999")?.remove_request.is_none());
@@ -69,19 +67,8 @@ fn job_partition_that_fails_ends_its_job_if_the_site_wants_that() -> Result<()> 
 }
 
 #[test]
-fn job_partition_that_vanishes_is_reported_to_its_job() -> Result<()> {
-    watchful().expect_log("does not know it any more").run(|cluster| {
-        let job = stay(cluster, 16)?;
-        cluster.mock().cause(Incident::Vanish { partition: partition(job) })?;
-        cluster.await_job(job, "to be told", LIMIT, |job| says(job, "does not know it any more"))?;
-        let_go(cluster)?;
-        main_job::batch_ended(cluster, job, 16).map(drop)
-    })
-}
-
-#[test]
-fn job_partition_that_moves_gets_a_new_file() -> Result<()> {
-    watchful().expect_log(FAULT).run(|cluster| {
+fn job_partition_that_moves_gets_a_new_file_and_its_end_is_told() -> Result<()> {
+    watchful().expect_log(FAULT).expect_log("does not know it any more").run(|cluster| {
         let job = fails_under_a_job(cluster)?;
         let file = cluster.layout().ipuof().join(format!("{}.conf", partition(job)));
         let before = fs::read(&file)?;
@@ -90,6 +77,8 @@ fn job_partition_that_moves_gets_a_new_file() -> Result<()> {
         cluster.mock().cause(Incident::Relocate { partition: partition(job) })?;
         wait_until("its file to be written anew", LIMIT, || Ok(fs::read(&file)? != before))?;
         cluster.await_job(job, "to be told", LIMIT, |job| says(job, "was moved to other IPUs"))?;
+        cluster.mock().cause(Incident::Vanish { partition: partition(job) })?;
+        cluster.await_job(job, "to be told", LIMIT, |job| says(job, "does not know it any more"))?;
         let_go(cluster)?;
         main_job::batch_ended(cluster, job, 16).map(drop)
     })
@@ -106,18 +95,6 @@ fn job_leaves_completing_though_its_partition_cannot_be_removed() -> Result<()> 
         waits(cluster, next, "48 free")?;
         cluster.mock().clear()?;
         main_job::batch_ended(cluster, next, 64).map(drop)
-    })
-}
-
-#[test]
-fn job_with_too_many_failed_creates_is_held() -> Result<()> {
-    quick().vipu_conf("MaxRetries=1").expect_log("bad cable").run(|cluster| {
-        cluster.mock().inject(Fault::new(Effect::CreateError { text: "bad cable".into() }))?;
-        let job = cluster.sbatch("true", &["--gres=vipu:pod64:16"])?;
-        let held = cluster.await_job(job, "to be held", LIMIT, |job| says(job, "bad cable"))?;
-        ensure!(says(&held, "failed 2 times"), "{held:?}");
-        cluster.await_job(job, "to be pending", LIMIT, |job| job.state == "PENDING")?;
-        cancel(cluster, job)
     })
 }
 

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 use testbed::{Account, Cluster, main_job, page, wait_until};
 
-use crate::jobs::{ipus, let_go, running, running_for, runs, waits};
+use crate::jobs::{ipus, let_go, logged, running, running_for, runs, waits};
 use crate::{LIMIT, quick};
 
 const PAGE: &str = include_str!("../../../docs/maintenance.md");
@@ -101,11 +101,7 @@ fn cli_maintenance_backup_is_restored() -> Result<()> {
         cluster.start_slurmctld()?;
         runs(cluster, first)?;
         let partition = format!("slurm_{lost}");
-        wait_until("the line about the partition", LIMIT, || {
-            Ok(cluster
-                .slurmctld_log()
-                .contains(&format!("partition {partition} (8 IPUs) is named as ours are")))
-        })?;
+        logged(cluster, &format!("partition {partition} (8 IPUs) is named as ours are"))?;
         cluster.may_be_lost(lost);
         steer(cluster, "svipu partition free", &[("PARTITION", &partition)])?;
         cluster.mock().await_removed(&partition, LIMIT)?;

@@ -14,7 +14,6 @@ mod maintenance_page;
 mod marked_script;
 mod newer_journal;
 mod nodes;
-mod partitions_shown_as_removed;
 mod plugin_files;
 mod plugin_panics;
 mod slurm_releases;

@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use testbed::{Cluster, Failpoint, JobId, JobView, Settings, main_job, wait_until};
 
-use crate::jobs::{ended, restart_slurmctld, update};
+use crate::jobs::{ended, logged, restart_slurmctld, update};
 use crate::{LIMIT, quick, stay};
 
 const WORDS: &str = "as the test wants it";
@@ -26,8 +26,7 @@ fn is_armed(cluster: &Cluster, place: &str) -> bool {
 
 /// Waits until the code that caught the panic has logged this, with the job.
 fn was_caught(cluster: &Cluster, place: &str, of: &str) -> Result<()> {
-    let line = format!("{place} of {of}: internal error, please report: ");
-    wait_until(&line, LIMIT, || Ok(cluster.slurmctld_log().contains(&line)))
+    logged(cluster, &format!("{place} of {of}: internal error, please report: "))
 }
 
 fn says_internal_error(job: &JobView) -> bool {

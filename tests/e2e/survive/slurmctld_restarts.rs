@@ -11,20 +11,12 @@ use crate::jobs::{ended, partition, restart_slurmctld};
 use crate::{LIMIT, let_go, quick, slow, stay};
 
 #[test]
-fn job_reconfigure_while_creating() -> Result<()> {
-    slow(2).run(|cluster| {
+fn job_restart_slurmctld_and_reconfigure_while_creating() -> Result<()> {
+    slow(8).run(|cluster| {
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
         main_job::await_creating(cluster, job)?;
         cluster.reconfigure()?;
-        main_job::batch_ended(cluster, job, 16).map(drop)
-    })
-}
-
-#[test]
-fn job_restart_slurmctld_while_creating() -> Result<()> {
-    slow(4).run(|cluster| {
-        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
-        main_job::await_creating(cluster, job)?;
+        cluster.await_slurmctld()?;
         restart_slurmctld(cluster)?;
         main_job::batch_ended(cluster, job, 16).map(drop)
     })
