@@ -268,11 +268,13 @@ mod tests {
 
     #[test]
     fn each_controller_is_a_pod_of_the_model() {
-        let Reading { models, facts, setups, .. } = found("ApiHost=b,a:1 IpuofDir=/x Allocation=c", GOOD);
+        let Reading { models, facts, setups, .. } =
+            found("ApiHost=b,a:1 IpuofDir=/x Allocation=c UseReconfigPartition=1", GOOD);
         let names = |pods: Vec<PodId>| pods.iter().map(PodId::to_string).collect::<Vec<_>>();
         let expected = ["pod64 (b:8090)", "pod64 (a:1)"];
         assert_eq!(names(facts[0].pods().collect()), expected);
         assert!(setups.iter().all(|setup| setup.settings.allocation.as_deref() == Some("c")));
+        assert!(setups.iter().all(|setup| setup.settings.reconfigurable));
         assert_eq!(names(setups.into_iter().map(|setup| setup.pod).collect()), expected);
         let first = models.first_controller(&facts[0].model).unwrap();
         assert_eq!(first.to_string(), "b:8090");
