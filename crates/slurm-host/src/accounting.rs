@@ -21,46 +21,19 @@ mod steps;
 mod tres;
 
 use std::ffi::c_void;
-use std::sync::OnceLock;
 
 use slurm_release::{Field, Ptr};
 use vipu_types::{GresType, IpuCount};
 
-use self::records::IpuRecords;
-use self::tres::{Counts, Functions, TresNames};
+use self::records::{IpuRecords, NO_CONSUME};
+use self::tres::{Counts, Functions, TresNames, functions};
 use crate::job::{JobMut, JobRef};
-use crate::log;
 
+pub use records::why_off;
 pub use tres::{is_in_use, names_of_ipus};
-
-/// `NO_CONSUME_VAL64`, the same in every release: the number in the allocation of a `no_consume` GRES.
-const NO_CONSUME: u64 = 0xffff_ffff_ffff_fffd;
 
 /// `ADMIN_SET_LIMIT`: the limit of this TRES does not apply, because an administrator has decided so.
 const WAIVED: u16 = 0xffff;
-
-static OFF: OnceLock<String> = OnceLock::new();
-
-/// The reason why IPUs are not counted, if Slurm is not as its release is known to be.
-pub fn why_off() -> Option<&'static str> {
-    OFF.get().map(String::as_str)
-}
-
-fn turn_off(why: &str) {
-    if OFF.set(why.to_owned()).is_ok() {
-        log::error(&format!(
-            "select/vipu: the IPUs of jobs cannot be entered into Slurm's records: {why}; limits and billing by gres/vipu do not apply, jobs \
-             run as before; please report this line; a patched Slurm needs a slurm-layout.conf"
-        ));
-    }
-}
-
-/// The functions for accounting; `None` if IPUs are not counted.
-fn functions() -> Option<&'static Functions> {
-    static FOUND: OnceLock<Option<Functions>> = OnceLock::new();
-    let found = FOUND.get_or_init(|| Functions::resolve_all().map_err(|why| turn_off(&why)).ok());
-    found.as_ref().filter(|_| why_off().is_none())
-}
 
 impl JobRef<'_> {
     /// Whether Slurm has counted these IPUs for the job's allocation.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use slurm_release::{Field, Layout, Text};
 
+use crate::differences::is_since;
 use crate::record::Record;
 use crate::running_release::{conf_folder_at_load, loaded};
 use crate::{selfcheck, symbols};
@@ -107,9 +108,14 @@ pub fn folder() -> Option<PathBuf> {
     Some(file.parent()?.to_owned())
 }
 
-/// The bits of `SelectTypeParameters`.
-pub(crate) fn select_type_param() -> Option<u16> {
-    slurm_conf().map(|(conf, layout)| conf.read(layout.slurm_conf.select_type_param))
+/// Whether slurm.conf names select/cons_tres as the selector underneath, by `other_cons_tres` in
+/// `SelectTypeParameters`. From 24.05 on this word is an error of slurm.conf.
+pub(crate) fn is_other_cons_tres_set() -> bool {
+    const CR_OTHER_CONS_TRES: u16 = 0x0800;
+    let is_set = |(conf, layout): (Record<'_>, &Layout)| {
+        conf.read(layout.slurm_conf.select_type_param) & CR_OTHER_CONS_TRES != 0
+    };
+    !is_since(24, 5) && slurm_conf().is_some_and(is_set)
 }
 
 /// Whether `SchedulerParameters` holds `defer`: passes only at intervals, not for each event.

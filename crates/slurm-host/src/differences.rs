@@ -13,7 +13,6 @@ use std::sync::OnceLock;
 
 use slurm_release::Series;
 
-use crate::conf;
 use crate::record::text_of_c;
 use crate::running_release::loaded;
 use crate::symbols::{self, RawJob};
@@ -38,14 +37,6 @@ pub fn err_msg_of_modify(argument: *mut *mut c_char) -> *mut *mut c_char {
 /// new process, and a process reads its nodes when it starts and when it takes over.
 pub fn job_records_are_new() -> bool {
     is_since(23, 11)
-}
-
-/// Whether slurm.conf names select/cons_tres as the selector underneath, by `other_cons_tres` in
-/// `SelectTypeParameters`. From 24.05 on this word is an error of slurm.conf.
-pub(crate) fn is_other_cons_tres_set() -> bool {
-    const CR_OTHER_CONS_TRES: u16 = 0x0800;
-    let is_a_word = loaded().is_ok_and(|loaded| loaded.release.version.series() <= Series::new(23, 11));
-    is_a_word && conf::select_type_param().is_some_and(|bits| bits & CR_OTHER_CONS_TRES != 0)
 }
 
 /// Returns the `tres_per_node` of a job with this element (`vipu:pod64:16`) added. Slurm writes a GRES request there as

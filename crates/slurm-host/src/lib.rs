@@ -24,6 +24,7 @@ pub mod local_time;
 pub mod locks;
 pub mod log;
 pub mod node_table;
+pub mod nodes;
 pub mod object;
 pub mod partitions;
 pub mod plugin_identity;

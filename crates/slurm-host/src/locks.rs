@@ -17,6 +17,15 @@ use crate::reservations::{self, Reservation};
 use crate::slurmctld::{Host, host};
 use crate::symbols::RawJob;
 
+const NONE: Locks = Locks {
+    conf: facts::NO_LOCK,
+    job: facts::NO_LOCK,
+    node: facts::NO_LOCK,
+    part: facts::NO_LOCK,
+    fed: facts::NO_LOCK,
+    select_node: facts::NO_LOCK,
+};
+
 /// Write access to jobs and nodes, read access to the rest. `prolog_running_decr`, requeue and job completion
 /// need it.
 const WRITE_JOBS: Locks = Locks {
@@ -25,28 +34,20 @@ const WRITE_JOBS: Locks = Locks {
     node: facts::WRITE_LOCK,
     part: facts::READ_LOCK,
     fed: facts::READ_LOCK,
-    select_node: facts::NO_LOCK,
+    ..NONE
 };
 
 /// Read access to jobs, and to the partitions to which they point.
-const READ_JOBS: Locks = Locks {
-    conf: facts::NO_LOCK,
-    job: facts::READ_LOCK,
-    node: facts::NO_LOCK,
-    part: facts::READ_LOCK,
-    fed: facts::NO_LOCK,
-    select_node: facts::NO_LOCK,
-};
+const READ_JOBS: Locks = Locks { job: facts::READ_LOCK, part: facts::READ_LOCK, ..NONE };
 
 /// Read access to jobs and nodes, and to the partitions to which they point.
 const READ_JOBS_AND_NODES: Locks = Locks { node: facts::READ_LOCK, ..READ_JOBS };
 
+/// Read access to slurm.conf's values.
+const READ_CONF: Locks = Locks { conf: facts::READ_LOCK, ..NONE };
+
 /// Read access to slurm.conf's values and to nodes, with their reservations.
 const READ_NODES: Locks = Locks { node: facts::READ_LOCK, ..READ_CONF };
-
-/// Read access to slurm.conf's values.
-const READ_CONF: Locks =
-    Locks { conf: facts::READ_LOCK, job: facts::NO_LOCK, part: facts::NO_LOCK, ..READ_JOBS };
 
 /// The right to take slurmctld's locks. It cannot leave the thread for which it was made.
 pub struct LockPermit {

@@ -1,14 +1,12 @@
-//! The nodes in slurmctld's node table: records, names, GRES and states.
+//! The nodes in slurmctld's node table.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
 use slurm_release as facts;
-use slurm_release::Layout;
 
 use crate::record::Record;
-use crate::selfcheck;
-use crate::slurmctld::{Host, host};
+use crate::slurmctld::Host;
 
 /// Returns the records of all nodes, each with its place in the table.
 ///
@@ -37,44 +35,6 @@ pub(crate) unsafe fn names(host: &Host, numbers: &[u32]) -> Vec<String> {
     // SAFETY: node lock (caller).
     let nodes = unsafe { table(host) }.filter(|(number, _)| is_wanted(*number));
     nodes.filter_map(|(_, node)| node.text(host.layout.node_record.name)).collect()
-}
-
-/// A node's name and its `Gres=` text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NodeGres {
-    /// Its number in the node table, and so in the bitmaps of nodes.
-    pub number: u32,
-    /// `NodeName`
-    pub node: String,
-    /// The GRES of the node, for example `vipu:pod64:64`. Slurm may have left out `no_consume`.
-    pub gres: String,
-    /// The GRES in the node's line of slurm.conf.
-    pub line: String,
-}
-
-/// Returns the GRES of every node that has any. Returns nothing if a node does not look as the release says
-/// ([`crate::selfcheck`]).
-///
-/// # Safety
-/// Only inside a select callback that slurmctld runs under its node lock (`reconfigure`).
-pub unsafe fn gres_of_all() -> Vec<NodeGres> {
-    let Ok(host) = host() else { return Vec::new() };
-    // SAFETY: node lock (caller).
-    let (numbers, nodes): (Vec<_>, Vec<_>) = unsafe { table(host) }.unzip();
-    if !selfcheck::nodes_are_as_expected(&nodes, host.layout) {
-        return Vec::new();
-    }
-    numbers.into_iter().zip(nodes).filter_map(|(number, node)| gres_of(number, node, host.layout)).collect()
-}
-
-pub(crate) fn gres_of(number: usize, node: Record<'_>, layout: &Layout) -> Option<NodeGres> {
-    let fields = &layout.node_record;
-    // SAFETY: config_ptr is NULL or a config_record_t under the node lock.
-    let line =
-        unsafe { node.follow(fields.config_ptr) }.and_then(|config| config.text(layout.config_record.gres));
-    let gres = node.text(fields.gres).or_else(|| line.clone())?;
-    let (number, name) = (u32::try_from(number).ok()?, node.text(fields.name)?);
-    Some(NodeGres { number, node: name, line: line.unwrap_or_else(|| gres.clone()), gres })
 }
 
 /// The state of nodes that may be asked which jobs run there.

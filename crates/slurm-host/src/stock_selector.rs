@@ -5,7 +5,6 @@ use std::path::Path;
 use std::ptr::NonNull;
 
 use crate::conf;
-use crate::differences::is_other_cons_tres_set;
 use crate::object::Object;
 use crate::running_release::RunningSlurm;
 
@@ -19,7 +18,7 @@ pub struct Selector(Object);
 /// Every process that unpacks node records must choose the same selector. A site that wants another layer
 /// than the default therefore keeps vipu.conf beside slurm.conf on every host.
 pub fn layer<L>(cons_tres: L, of_file: impl FnOnce(&Path) -> Option<L>) -> L {
-    if is_other_cons_tres_set() {
+    if conf::is_other_cons_tres_set() {
         return cons_tres;
     }
     conf::folder().and_then(|folder| of_file(&folder)).unwrap_or(cons_tres)

@@ -5,16 +5,36 @@
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use slurm_release::{Field, Layout, Ptr};
 use vipu_types::GresType;
 
-use super::{NO_CONSUME, turn_off, why_off};
 use crate::gres::VIPU;
 use crate::job::JobRef;
+use crate::log;
 use crate::probe::Probe;
 use crate::record::{LIST_MAGIC, Record, list_items};
+
+/// `NO_CONSUME_VAL64`, the same in every release: the number in the allocation of a `no_consume` GRES.
+pub(super) const NO_CONSUME: u64 = 0xffff_ffff_ffff_fffd;
+
+static OFF: OnceLock<String> = OnceLock::new();
+
+/// The reason why IPUs are not counted, if Slurm is not as its release is known to be.
+pub fn why_off() -> Option<&'static str> {
+    OFF.get().map(String::as_str)
+}
+
+pub(super) fn turn_off(why: &str) {
+    if OFF.set(why.to_owned()).is_ok() {
+        log::error(&format!(
+            "select/vipu: the IPUs of jobs cannot be entered into Slurm's records: {why}; limits and billing by gres/vipu do not apply, jobs \
+             run as before; please report this line; a patched Slurm needs a slurm-layout.conf"
+        ));
+    }
+}
 
 /// The records of IPUs in a list of GRES records (`gres_job_state_t`), one for each type.
 pub(super) struct IpuRecords<'lock>(Vec<IpuRecord<'lock>>);

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 
 use vipu_types::{PartitionEnd, PartitionId};
 
+use super::tres::functions;
 use crate::job::JobMut;
 use crate::log;
 use crate::record::Record;
@@ -37,7 +38,7 @@ impl JobMut<'_> {
     /// Writes the line of a partition that the job has had since `start` (Unix time in seconds), and its end if
     /// it is gone. The line replaces an earlier one of this run of the job.
     pub fn write_partition_line(&mut self, partition: &PartitionId, start: i64, end: Option<PartitionEnd>) {
-        let (Some(functions), Some(calls)) = (super::functions(), calls()) else { return };
+        let (Some(functions), Some(calls)) = (functions(), calls()) else { return };
         // SAFETY: set once, before the plugins are loaded.
         let connection = unsafe { functions.connection.get() };
         let Some(name) = CString::new(partition.as_str()).ok().filter(|_| !connection.is_null()) else {

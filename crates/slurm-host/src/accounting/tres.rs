@@ -1,37 +1,22 @@
 //! The TRES of IPUs, their places in Slurm's arrays of TRES, and the functions of slurmctld that accounting needs.
 
 use std::ffi::{CStr, c_char, c_void};
+use std::sync::OnceLock;
 
-use slurm_release::{Field, Ptr};
+use slurm_release::{Field, NO_LOCK, Ptr, READ_LOCK};
 use vipu_types::GresType;
 
-use super::records::array_is_as_expected;
+use super::records::{array_is_as_expected, turn_off, why_off};
 use crate::job::JobRef;
 use crate::slurmctld::{Variable, host_functions};
 use crate::symbols::{RawJob, wanted};
 
-/// `assoc_mgr_lock_t`: the locks of Slurm's association manager. They come after slurmctld's locks.
-#[repr(C)]
-pub(super) struct AssocMgrLocks {
-    assoc: u32,
-    file: u32,
-    qos: u32,
-    res: u32,
-    tres: u32,
-    user: u32,
-    wckey: u32,
-}
+/// `assoc_mgr_lock_t`: the locks of Slurm's association manager, of associations, files, QOS, resources, TRES, users and
+/// wckeys. They come after slurmctld's locks.
+type AssocMgrLocks = [u32; 7];
 
 /// Read access to the names of the TRES.
-static READ_TRES: AssocMgrLocks = AssocMgrLocks {
-    assoc: slurm_release::NO_LOCK,
-    file: slurm_release::NO_LOCK,
-    qos: slurm_release::NO_LOCK,
-    res: slurm_release::NO_LOCK,
-    tres: slurm_release::READ_LOCK,
-    user: slurm_release::NO_LOCK,
-    wckey: slurm_release::NO_LOCK,
-};
+static READ_TRES: AssocMgrLocks = [NO_LOCK, NO_LOCK, NO_LOCK, NO_LOCK, READ_LOCK, NO_LOCK, NO_LOCK];
 
 host_functions! {
     /// The functions that accounting calls.
@@ -73,25 +58,32 @@ impl Functions {
     }
 }
 
+/// The functions for accounting; `None` if IPUs are not counted.
+pub(super) fn functions() -> Option<&'static Functions> {
+    static FOUND: OnceLock<Option<Functions>> = OnceLock::new();
+    let found = FOUND.get_or_init(|| Functions::resolve_all().map_err(|why| turn_off(&why)).ok());
+    found.as_ref().filter(|_| why_off().is_none())
+}
+
 /// The TRES of all IPUs. That of a type is `gres/vipu:<type>`.
 const ALL_IPUS: &[u8] = b"gres/vipu";
 
 /// Whether the site stores accounting at all.
 pub fn is_in_use() -> bool {
     // SAFETY: set once, before the plugins are loaded.
-    super::functions().is_some_and(|functions| !unsafe { functions.connection.get() }.is_null())
+    functions().is_some_and(|functions| !unsafe { functions.connection.get() }.is_null())
 }
 
 impl JobRef<'_> {
     /// Whether Slurm counts IPUs at all.
     pub fn ipus_are_counted(self) -> bool {
-        super::functions().is_some_and(|functions| TresNames::lock(functions).of_ipus().next().is_some())
+        functions().is_some_and(|functions| TresNames::lock(functions).of_ipus().next().is_some())
     }
 }
 
 /// The TRES of IPUs that Slurm counts, as AccountingStorageTRES names them.
 pub fn names_of_ipus() -> Vec<String> {
-    let Some(functions) = super::functions() else { return Vec::new() };
+    let Some(functions) = functions() else { return Vec::new() };
     let name = |tres: &[u8]| String::from_utf8_lossy(tres).into_owned();
     TresNames::lock(functions).of_ipus().map(|(_, tres)| name(tres)).collect()
 }
