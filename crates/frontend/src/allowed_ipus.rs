@@ -198,8 +198,9 @@ pub(crate) fn reason(asking: &AskingJob<'_, impl Job>) -> Option<String> {
         return ready.is_none().then(|| being_made(&ledger, &claim));
     }
     if models.has_hosts(&wanted.model) {
-        // A reason about its own nodes stays until Slurm tests it again.
-        let of_nodes = job.reason().filter(|shown| shown.contains(" node"));
+        // A reason about its own nodes stays until Slurm tests it again, but not that of `scheduling::not_told`.
+        let is_of_nodes = |shown: &String| shown.contains(" node") && !shown.starts_with("vipu: node ");
+        let of_nodes = job.reason().filter(is_of_nodes);
         return of_nodes.or_else(|| Some(ledger.room_for(wish).err()?.to_string()));
     }
     let wish = Wish { controllers: ledger.controllers_in_line(job.id()), ..wish.clone() };

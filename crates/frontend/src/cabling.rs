@@ -43,7 +43,7 @@ impl NodeGroup {
 impl Cabling {
     /// The groups for a job with this number of IPUs that needs at least `fewest` of these nodes, in the order in
     /// which they are tried. If none has enough nodes, the one with most, so that the stock selector says no for want
-    /// of nodes. None if the job's number of nodes does not belong to its number of IPUs. `all` are the controllers of
+    /// of nodes. Empty if the job's number of nodes does not belong to its number of IPUs. `all` are the controllers of
     /// the model.
     pub(crate) fn groups(
         &self,

@@ -24,7 +24,8 @@ struct Chosen {
 }
 
 /// The grant and the claim for a job that has its nodes, or whose partition is made before it has nodes. None
-/// if the model has no settings, no id for another partition, or no free partition in its pool.
+/// if the model has no settings, no id for another partition, or no free partition in its pool, or if the IPUs of the
+/// nodes can be no partition.
 ///
 /// `ledger` stays locked until it is told the claim, so that what was chosen is still there. If there is no room any
 /// more, for example because a controller failed just now, the first controller, or the one to which the nodes belong,

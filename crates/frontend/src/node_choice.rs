@@ -35,11 +35,12 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
-    /// The choice for a test. `earlier` is what the test before has left. None if jobs on any node get IPUs of any
-    /// controller, or if no nodes fit the job at all.
+    /// The choice for a test. `earlier` is what the test before has left, `prepared` the controller of a partition that is
+    /// made for the job already. None if jobs on any node get IPUs of any controller, or if no nodes fit the job at all.
     pub(crate) fn of(
         models: &Models,
         wanted: &Resolved,
+        prepared: impl FnOnce() -> Option<ControllerName>,
         earlier: Option<Self>,
         test: &mut impl Test,
     ) -> Option<Self> {
@@ -49,7 +50,7 @@ impl Choice {
         }
         let (cabling, all) = models.cabling(&wanted.model)?;
         let nodes = test.chosen();
-        let left = cabling.groups(&all, wanted.size, &nodes, test.fewest());
+        let left = with_prepared(cabling.groups(&all, wanted.size, &nodes, test.fewest()), prepared());
         if left.is_empty() {
             return None;
         }
@@ -60,6 +61,11 @@ impl Choice {
     /// The groups that may be tried.
     pub(crate) fn groups(&self) -> &[NodeGroup] {
         &self.left
+    }
+
+    /// Whether nodes of this controller may be tried.
+    pub(crate) fn has(&self, controller: &ControllerName) -> bool {
+        self.left.iter().any(|group| group.controller() == Some(controller))
     }
 
     /// Tries the group with these IPUs.
@@ -114,6 +120,13 @@ impl Choice {
         let left: Vec<_> = self.left.iter().filter_map(NodeGroup::controller).collect();
         if self.is_part && !left.is_empty() { on(why, left) } else { why }
     }
+}
+
+/// The groups for a job whose partition is prepared on this controller: only its nodes, if it has enough of them.
+fn with_prepared(groups: Vec<NodeGroup>, prepared: Option<ControllerName>) -> Vec<NodeGroup> {
+    let is_of = |group: &&NodeGroup| group.controller().is_some() && group.controller() == prepared.as_ref();
+    let own: Vec<_> = groups.iter().filter(is_of).cloned().collect();
+    if own.is_empty() { groups } else { own }
 }
 
 /// A reason to wait, with the controllers that it is about unless it is about all.
@@ -172,5 +185,21 @@ impl Models {
         Some(format!(
             "vipu: no controller of {model} has {fewest} nodes, {most} at most: a job gets nodes of one"
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sched_nodes_of_a_prepared_partition_are_those_of_its_controller() {
+        let name = |name: &str| ControllerName::new(name, 8090).unwrap();
+        let group =
+            |nodes: &[u32], of: &str| NodeGroup { nodes: nodes.to_vec(), ipus: GroupIpus::Of(name(of)) };
+        let both = || vec![group(&[1, 2], "one"), group(&[3, 4], "two")];
+        assert_eq!(with_prepared(both(), None), both());
+        assert_eq!(with_prepared(both(), Some(name("two"))), [group(&[3, 4], "two")]);
+        assert_eq!(with_prepared(both(), Some(name("three"))), both(), "the partition cannot be used now");
     }
 }

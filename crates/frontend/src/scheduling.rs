@@ -34,9 +34,10 @@ pub fn before(
     if question == Question::Other || !job.mentions_vipu() {
         return Verdict::Go;
     }
-    let models = frontend.models();
+    let (models, id) = (frontend.models(), job.id());
     let wanted = models.wanted(**job);
-    let of_wanted = |wanted: &Resolved| Choice::of(&models, wanted, earlier, test);
+    let prepared = || Some(frontend.ledger().preparation(id)?.claim.controller);
+    let of_wanted = |wanted: &Resolved| Choice::of(&models, wanted, prepared, earlier, test);
     let mut choice = wanted.as_ref().ok().and_then(|wanted| wanted.as_ref().and_then(of_wanted));
     let verdict = match wanted {
         _ if question == Question::When && !job.is_backfill_test() => Verdict::Go,
@@ -143,6 +144,13 @@ fn start_now(
     preparing::forgo_unwanted(asking);
     let prepared = AllowedIpus::prepared(asking);
     let is_prepared = prepared.is_some();
+    if let (Some(AllowedIpus::Prepared(it)), Some(choice)) = (&prepared, choice.as_deref())
+        && it.ready.is_some()
+        && !choice.has(&it.claim.controller)
+    {
+        // The partition waits for nodes of its controller, until PrepareWait is over.
+        return Verdict::Wait;
+    }
     let NotNow { why, is_for_room } = match first_start(asking, prepared, choice.as_deref()) {
         Err(not_now) => not_now,
         Ok(ipus) => {
@@ -158,14 +166,14 @@ fn start_now(
             return Verdict::Go;
         }
     };
+    let shown = node_choice::reason(choice.as_deref(), why);
     if is_for_room
         && let Some(others) =
             allowed_ipus::fewest(choice.as_deref_mut(), |ipus| preparing::displaced(asking, ipus))
     {
-        frontend.test_notes.on_nodes.leave(job.id(), OnNodes::Displace(others, why));
+        frontend.test_notes.on_nodes.leave(job.id(), OnNodes::Displace(others, shown));
         return Verdict::Go;
     }
-    let shown = node_choice::reason(choice.as_deref(), why);
     if !is_for_room || !test.may_preempt() {
         return frontend.wait(*job, shown);
     }
@@ -190,15 +198,9 @@ fn first_start(
     if let Some(prepared) = prepared {
         return prepared.start(asking);
     }
-    let mut not_now = None;
-    for ipus in AllowedIpus::of_choice(choice) {
-        match ipus.start(asking) {
-            Ok(ipus) => return Ok(ipus),
-            Err(why) => not_now = not_now.or(Some(why)),
-        }
-    }
-    Err(not_now
-        .unwrap_or_else(|| NotNow { why: "vipu: no IPUs belong to its nodes".into(), is_for_room: false }))
+    let mut starts = AllowedIpus::of_choice(choice).into_iter().map(|ipus| ipus.start(asking));
+    let first = starts.next().unwrap_or_else(|| AllowedIpus::Any(None).start(asking));
+    first.or_else(|why| starts.find_map(Result::ok).ok_or(why))
 }
 
 /// The reason why a waiting job would be refused for its IPUs now. It asks the questions of [`start_now`] and
@@ -340,7 +342,9 @@ fn will_run(
     }
     let start = if by_backfill && !job.is_test_of_now() {
         ipus.plan(&asking, nodes_free)
-    } else if over_share(frontend, **job, wanted).is_some() {
+    } else if over_share(frontend, **job, wanted).is_some()
+        || hosts::misfit(frontend, wanted, test.fewest()).is_some()
+    {
         None
     } else {
         ipus.forecast(&asking, nodes_free)
@@ -355,8 +359,11 @@ fn will_run(
         return Verdict::Go;
     }
     if by_backfill && (start.is_none() || !ipus.keep_their_nodes()) {
-        if let Err(why) = frontend.ledger().why_not_now(&ipus.wish(&asking), &asking.jobs) {
-            frontend.show_reason(job.id(), why.to_string());
+        let wish = ipus.wish(&asking);
+        let why = frontend.ledger().why_not_now(&wish, &asking.jobs);
+        if let Err(why) = why {
+            let why = node_choice::about(&frontend.models(), &wish, why.to_string());
+            frontend.show_reason(job.id(), why);
         }
         return wait_for_ipus(&frontend.test_notes.told, job, Told { at: now, start }, test);
     }

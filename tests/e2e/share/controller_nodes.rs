@@ -1,7 +1,9 @@
 //! Controllers with nodes of their own (`Nodes`): a job gets nodes and IPUs of one controller.
 
 use anyhow::{Context, Result, ensure};
+use mock_vipu::{Effect, Fault, Rpc};
 use testbed::{Cluster, JobId, Settings, wait_until};
+use vipu_client::Call;
 
 use super::models_and_controllers;
 use crate::LIMIT;
@@ -80,6 +82,34 @@ fn sched_nodes_that_are_busy_send_the_job_to_the_other_controller() -> Result<()
         ended(cluster, plain, "COMPLETED")?;
         runs(cluster, waiting)?;
         is_on(cluster, waiting, 0)
+    })
+}
+
+/// A partition of the second controller is ready, and only nodes of the first one are free.
+#[test]
+fn sched_nodes_of_a_prepared_partition_are_waited_for() -> Result<()> {
+    two_and_two().vipu_conf("Prepare=all").run(|cluster| {
+        let plain = |nodes: &str| -> Result<JobId> {
+            let job = crate::jobs::submit(cluster, &[nodes, "--exclusive", "--time=60"])?;
+            runs(cluster, job)?;
+            Ok(job)
+        };
+        let on_first = plain("--nodelist=ipu-pod64-[001-002]")?;
+        let held = Effect::HeldReply { rpc: Some(Rpc(Call::CreatePartition)) };
+        cluster.controller(1).inject(Fault::new(held))?;
+        let job = ipus(cluster, 16, 60, &[])?;
+        waits(cluster, job, "vipu: preparing")?;
+        let on_second = plain("--nodelist=ipu-pod64-[003-004]")?;
+        let_go(cluster, on_first)?;
+        cluster.controller(1).clear()?;
+        cluster.await_job(job, "to have its partition", LIMIT, |job| !job.reason.contains("preparing"))?;
+        // The scheduler has looked at the job before this one.
+        plain("--nodelist=ipu-pod64-001")?;
+        let view = cluster.job(job)?;
+        ensure!(view.state == "PENDING", "{view:?}");
+        let_go(cluster, on_second)?;
+        runs(cluster, job)?;
+        is_on(cluster, job, 1)
     })
 }
 
