@@ -129,7 +129,12 @@ fn recorded(cluster: &Cluster, job: JobId, fields: &str) -> Result<Vec<Vec<Strin
 
 /// Checks the IPUs of a job in the database, requested and allocated, and that none of its steps has any.
 fn was_recorded(cluster: &Cluster, job: JobId, ipus: u32) -> Result<()> {
-    let lines = recorded(cluster, job, "JobID,ReqTRES,AllocTRES")?;
+    let mut lines = Vec::new();
+    // After a restart slurmctld can send the end of a job before its request.
+    wait_until(&format!("the request of job {job} in the database"), LIMIT, || {
+        lines = recorded(cluster, job, "JobID,ReqTRES,AllocTRES")?;
+        Ok(lines.iter().all(|line| line[0].contains('.') || !line[1].is_empty()))
+    })?;
     let ipus = ipus.to_string();
     for line in &lines {
         let [id, requested, allocated] = &line[..] else { anyhow::bail!("{line:?}") };

@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault, Rpc};
-use testbed::{Cluster, Failpoint};
+use testbed::{Cluster, Failpoint, wait_until};
 use vipu_client::Call;
 
 use super::{add_root, enforcing, shows, uses, was_recorded, will_use};
@@ -102,7 +102,10 @@ fn acct_usage_has_no_drift_after_a_kill_at_each_step_before_the_launch() -> Resu
             cluster.let_pass(step)?;
             release.output(LIMIT)?;
             cluster.start_slurmctld()?;
-            cluster.scontrol(&["release", &job.to_string()])?;
+            // Slurm refuses changes until slurmdbd has given the job an index.
+            wait_until("Slurm to release the job", LIMIT, || {
+                Ok(cluster.scontrol(&["release", &job.to_string()]).is_ok())
+            })?;
             runs(cluster, job)?;
             shows(cluster, job, 16)?;
             uses(cluster, "normal", 16)?;
