@@ -149,7 +149,7 @@ impl Ledger {
         let (free, largest) =
             blocks.fold((0, 0), |(sum, most), (free, largest)| (sum + free, most.max(largest)));
         let silent = self.pods_among(model, among).filter(|(_, pod)| !pod.is_reached()).count();
-        let kept = self.claims.tally().kept_ipus(name);
+        let kept = self.claims.counts().kept_ipus(name);
         let drained = self.reached_among(model, among).map(|(_, pod)| pod.drained_ipus()).sum();
         Wait::Full { model: name.clone(), size, free, largest, kept, drained, silent }
     }

@@ -7,12 +7,12 @@ use std::ops::Bound;
 use vipu_types::{JobRun, ModelName, PartitionId, PodId};
 
 use crate::claim::Serial;
+use crate::claim_counts::ClaimCounts;
 use crate::claim_record::Record;
 use crate::ipu_holders::IpuHolder;
 use crate::partition_health::PartitionHealth;
 use crate::pod::Unlisted;
 use crate::refusals::NoRoom;
-use crate::tally::Tally;
 use crate::{Claim, Millis, Phase};
 
 /// All claims that are not over.
@@ -23,7 +23,7 @@ pub(crate) struct Claims {
     holders: HashMap<PartitionId, Serial>,
     /// The run of each job that has not ended.
     live: HashMap<u32, Serial>,
-    tally: Tally,
+    counts: ClaimCounts,
     next: Serial,
     /// The latest stays in phases that are over, for [`Claims::take_stays`].
     stays: VecDeque<Stay>,
@@ -77,7 +77,7 @@ impl Claims {
             self.live.insert(claim.run.job, serial);
         }
         let record = Record { is_of_pool, ..Record::new(now, claim, phase) };
-        self.tally.add(serial, &record);
+        self.counts.add(serial, &record);
         self.records.insert(serial, record);
         serial
     }
@@ -88,13 +88,13 @@ impl Claims {
         if record.phase.is_live() && !phase.is_live() {
             self.live.remove(&record.claim.run.job);
         }
-        self.tally.remove(serial, record);
+        self.counts.remove(serial, record);
         let stay = Stay::until(now, record, Some(&phase));
         record.was_up |= matches!(phase, Phase::Prepared | Phase::Ready | Phase::Running);
         record.was_idle |= phase.is_idle();
         record.kept_since = record.kept_since.or_else(|| phase.is_kept().then_some(now));
         (record.phase, record.since) = (phase, now);
-        self.tally.add(serial, record);
+        self.counts.add(serial, record);
         self.note_stay(stay);
     }
 
@@ -113,9 +113,9 @@ impl Claims {
     /// Gives a prepared partition to its run, which has begun. The Slurm partition was unknown until then.
     pub(crate) fn bind(&mut self, serial: Serial, run: JobRun, slurm_partition: Option<String>) {
         if let Some(record) = self.records.get_mut(&serial) {
-            self.tally.remove(serial, record);
+            self.counts.remove(serial, record);
             (record.claim.run, record.claim.slurm_partition) = (run, slurm_partition);
-            self.tally.add(serial, record);
+            self.counts.add(serial, record);
         }
     }
 
@@ -135,17 +135,17 @@ impl Claims {
 
     /// The claims whose jobs have no nodes yet, the oldest first.
     pub(crate) fn early(&self) -> impl Iterator<Item = (Serial, &Record)> {
-        self.tally.early.iter().filter_map(|serial| self.found(serial))
+        self.counts.early.iter().filter_map(|serial| self.found(serial))
     }
 
     /// The claims of idle partitions, the oldest first.
     pub(crate) fn idle(&self) -> impl Iterator<Item = (Serial, &Record)> {
-        self.tally.idle.iter().filter_map(|serial| self.found(serial))
+        self.counts.idle.iter().filter_map(|serial| self.found(serial))
     }
 
     /// The claims of partitions that are kept for a while, the oldest first.
     pub(crate) fn kept(&self) -> impl Iterator<Item = (Serial, &Record)> {
-        self.tally.kept.iter().filter_map(|serial| self.found(serial))
+        self.counts.kept.iter().filter_map(|serial| self.found(serial))
     }
 
     /// Notes that the controller had no room.
@@ -169,7 +169,7 @@ impl Claims {
     /// Forgets a claim.
     pub(crate) fn remove(&mut self, now: Millis, serial: Serial) -> Option<Record> {
         let record = self.records.remove(&serial)?;
-        self.tally.remove(serial, &record);
+        self.counts.remove(serial, &record);
         self.holders.remove(&record.claim.partition);
         if record.phase.is_live() {
             self.live.remove(&record.claim.run.job);
@@ -240,15 +240,15 @@ impl Claims {
     }
 
     /// The counts of all claims.
-    pub(crate) fn tally(&self) -> &Tally {
-        &self.tally
+    pub(crate) fn counts(&self) -> &ClaimCounts {
+        &self.counts
     }
 
     /// The counts of all claims, counted anew.
-    pub(crate) fn counted(&self) -> Tally {
-        let mut tally = Tally::default();
-        self.records.iter().for_each(|(serial, record)| tally.add(*serial, record));
-        tally
+    pub(crate) fn counted(&self) -> ClaimCounts {
+        let mut counts = ClaimCounts::default();
+        self.records.iter().for_each(|(serial, record)| counts.add(*serial, record));
+        counts
     }
 
     /// The claims of a Pod, the oldest first.

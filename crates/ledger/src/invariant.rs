@@ -67,7 +67,7 @@ pub enum Violation {
     },
     /// The kept counts of IPUs and claims are wrong.
     #[error("the claims are counted wrongly")]
-    StaleTally,
+    StaleCounts,
     /// An index has claims that do not exist any more.
     #[error("{entries} claims are indexed {by}, {claims} there are")]
     LostEntries {
@@ -91,7 +91,7 @@ impl Ledger {
             self.bad_index(),
             self.wrong_holders(),
             self.lost_entries(),
-            self.stale_tally(),
+            self.stale_counts(),
         ];
         all.into_iter().flatten().collect()
     }
@@ -186,9 +186,9 @@ impl Ledger {
         found
     }
 
-    fn stale_tally(&self) -> Vec<Violation> {
-        let is_stale = *self.claims.tally() != self.claims.counted();
-        is_stale.then_some(Violation::StaleTally).into_iter().collect()
+    fn stale_counts(&self) -> Vec<Violation> {
+        let is_stale = *self.claims.counts() != self.claims.counted();
+        is_stale.then_some(Violation::StaleCounts).into_iter().collect()
     }
 
     fn lost_entries(&self) -> Vec<Violation> {

@@ -120,6 +120,7 @@ mod adopt;
 mod blocks_of_hosts;
 mod choose_controller;
 mod claim;
+mod claim_counts;
 mod claim_record;
 mod claims;
 mod drains;
@@ -147,7 +148,7 @@ mod recorded;
 mod refusals;
 mod scheduler_questions;
 mod steering;
-mod tally;
+
 mod time;
 mod view;
 mod wait_reason;

@@ -46,7 +46,7 @@ impl Ledger {
     /// Whether a partition may be prepared for a further job of a user: the user has fewer than `most` of the
     /// model, and none was made in vain a short while ago. Prepared partitions are not charged to any user.
     pub fn may_prepare_for(&self, now: Millis, user: u32, model: &ModelName, most: u32) -> bool {
-        let early = self.claims.tally().early_of(model, user);
+        let early = self.claims.counts().early_of(model, user);
         early < u64::from(most) && !self.failed_preparations.is_recent_for_user(now, user)
     }
 

@@ -190,7 +190,7 @@ impl Ledger {
         let own = live.into_iter().chain(self.left_in_pool(model, job, user)).filter(|claim| {
             claim.model == *model && claim.slurm_partition.as_deref() == Some(slurm_partition)
         });
-        let all = self.claims.tally().in_slurm_partition(model, slurm_partition);
+        let all = self.claims.counts().in_slurm_partition(model, slurm_partition);
         all.saturating_sub(own.map(|claim| u64::from(claim.size.get())).sum())
     }
 

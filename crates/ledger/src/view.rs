@@ -200,7 +200,7 @@ impl Ledger {
 
     /// The IPUs that the jobs of a Slurm partition have of a model.
     pub fn ipus_in_slurm_partition(&self, model: &ModelName, slurm_partition: &str) -> u64 {
-        self.claims.tally().in_slurm_partition(model, slurm_partition)
+        self.claims.counts().in_slurm_partition(model, slurm_partition)
     }
 
     /// The claim that has a partition of a Pod.

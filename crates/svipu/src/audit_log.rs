@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use vipu_status::{AUDIT_LOG, AuditLine, OLD_AUDIT_LOGS, file_names};
 
-use crate::source::{self, Source};
+use crate::read_document::{self, Source};
 
 /// The greatest length of a line in bytes. A longer one is none of slurmctld's.
 const MOST_LINE: u64 = 64 << 10;
@@ -65,7 +65,7 @@ fn open_all(log: &Path) -> Result<Vec<File>, NoAuditLog> {
     let older = (1..=OLD_AUDIT_LOGS).map(|number| PathBuf::from(format!("{}.{number}", log.display())));
     let mut files: Vec<(File, Metadata)> = Vec::new();
     for path in std::iter::once(log.to_owned()).chain(older) {
-        match source::open(&path) {
+        match read_document::open(&path) {
             Ok((file, facts)) => {
                 if !files.iter().any(|(_, known)| (known.dev(), known.ino()) == (facts.dev(), facts.ino())) {
                     files.push((file, facts));

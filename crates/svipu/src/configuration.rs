@@ -10,8 +10,8 @@ use crate::arguments::{Command, Common};
 use crate::error::Failure;
 use crate::interface::Interface;
 use crate::page::Colours;
+use crate::read_document::Source;
 use crate::safe;
-use crate::source::Source;
 use crate::surroundings::Surroundings;
 
 /// The name of the files.

@@ -8,9 +8,9 @@ use crate::arguments::Common;
 use crate::configuration::Configuration;
 use crate::error::Failure;
 use crate::page::Tone;
-use crate::source::Source;
+use crate::read_document::Source;
 use crate::surroundings::Surroundings;
-use crate::{Output, document, safe, view};
+use crate::{Output, find_document, safe, view};
 
 /// The greatest width of a subject.
 const WIDEST: usize = 100;
@@ -31,7 +31,7 @@ pub(crate) fn run(
         now: surroundings.now,
         slurm_conf: named,
         // Without a document that svipu finds, that of slurmctld on this host counts.
-        status: match document::find(common.status.as_deref(), configured.as_deref(), surroundings) {
+        status: match find_document::find(common.status.as_deref(), configured.as_deref(), surroundings) {
             Ok(Source::File(path)) => Some(path),
             _ => None,
         },

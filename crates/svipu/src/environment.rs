@@ -16,7 +16,7 @@ use crate::container_options::is_plain;
 use crate::error::Failure;
 use crate::job::{self, Found};
 use crate::view::View;
-use crate::{document, names, safe};
+use crate::{find_document, names, safe};
 
 /// The GCDs of a partition at most. A GCD has an IPU at least.
 const MOST_GCDS: u32 = 1024;
@@ -46,7 +46,7 @@ pub(crate) fn variables(
         }
         return Ok(with_grant(of_api(&grant, gcd), &grant, gcd));
     }
-    let directory = document::ipuof_dir(view.surroundings).ok_or_else(|| {
+    let directory = find_document::ipuof_dir(view.surroundings).ok_or_else(|| {
         refused(
             "has no IPUoF file that svipu can find: plugstack.conf on this host has no ipuof_dir=".to_owned(),
         )

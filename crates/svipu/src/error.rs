@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use vipu_status::file_names;
 
-use crate::source::Source;
+use crate::read_document::Source;
 
 /// The reason why svipu shows nothing. Each text is one line and says what to do where that is not plain.
 #[derive(Debug, thiserror::Error)]

@@ -6,13 +6,13 @@ use std::sync::OnceLock;
 
 use vipu_exporter::Document;
 
-use crate::document;
 use crate::error::Failure;
-use crate::source::Source;
+use crate::find_document;
+use crate::read_document::Source;
 
 /// Serves until the process ends. Returns only the reason why it cannot.
 pub(crate) fn serve(listen: SocketAddr, place: PathBuf) -> Failure {
-    let shown = match document::at(place.clone()) {
+    let shown = match find_document::at(place.clone()) {
         Ok(source) => source.to_string(),
         // slurmctld has not written it yet.
         Err(Failure::NoneIn(directory)) => directory.display().to_string(),
@@ -33,7 +33,7 @@ fn read(place: &Path, found: &OnceLock<Source>) -> Document {
     if let Some(source) = found.get() {
         return source.read();
     }
-    let source = document::at(place.to_owned()).map_err(|why| why.to_string())?;
+    let source = find_document::at(place.to_owned()).map_err(|why| why.to_string())?;
     let status = source.read()?;
     found.get_or_init(|| source);
     Ok(status)

@@ -13,9 +13,9 @@ use vipu_status::{Partition, State, Status, file_names};
 
 use crate::arguments::options::PartitionCommand;
 use crate::error::Failure;
-use crate::source::Source;
+use crate::read_document::Source;
 use crate::surroundings::Surroundings;
-use crate::{document, names, safe, steering};
+use crate::{find_document, names, safe, steering};
 
 /// The longest wait for a document that shows the end. slurmctld takes a request and writes the document in two
 /// seconds, but other hosts may see both some seconds later.
@@ -52,7 +52,7 @@ fn of_user(
             "{source} takes no requests: name the document in StatusDir with --status"
         )));
     };
-    let read = || document::read(source, surroundings.user);
+    let read = || find_document::read(source, surroundings.user);
     let status = read()?;
     let partition = own_kept(&status, id, surroundings).map_err(Failure::Words)?;
     let done = format!(
@@ -70,7 +70,7 @@ fn of_user(
         }
         sleep(LOOK);
     }
-    let hint = document::warning(&status, surroundings.now);
+    let hint = find_document::warning(&status, surroundings.now);
     Err(Failure::Words(withdraw(&link, id, hint.as_deref().unwrap_or("see slurmctld's log"))))
 }
 

@@ -12,12 +12,12 @@ mod conf;
 mod configuration;
 mod container_options;
 mod doctor;
-mod document;
 mod drains;
 mod environment;
 mod error;
 mod examples;
 mod exporter;
+mod find_document;
 mod free;
 mod history;
 mod hostfile;
@@ -34,10 +34,10 @@ mod names;
 mod page;
 mod partition;
 mod plan;
+mod read_document;
 mod reservations;
 mod safe;
 mod slurm_files;
-mod source;
 mod status;
 mod steering;
 mod surroundings;
@@ -136,17 +136,18 @@ fn answer(
     let place = || {
         let configuration = Configuration::read(surroundings)?;
         let common = configuration.complete(&arguments.common, command);
-        let place = document::place(common.status.as_deref(), configuration.status.as_deref(), surroundings)?;
+        let place =
+            find_document::place(common.status.as_deref(), configuration.status.as_deref(), surroundings)?;
         Ok::<_, Failure>((common, place))
     };
     let found = || {
         let (common, place) = place()?;
-        Ok::<_, Failure>((common, document::at(place)?))
+        Ok::<_, Failure>((common, find_document::at(place)?))
     };
     let mut page = |show: &dyn Fn(&View<'_>) -> Result<String, Failure>| {
         let (mut common, source) = found()?;
-        let status = document::read(&source, surroundings.user)?;
-        if let Some(warning) = document::warning(&status, surroundings.now) {
+        let status = find_document::read(&source, surroundings.user)?;
+        if let Some(warning) = find_document::warning(&status, surroundings.now) {
             output.stderr += &format!("svipu: warning: {warning}\n");
         }
         if let Command::User { name } = command {

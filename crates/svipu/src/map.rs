@@ -14,7 +14,7 @@ use crate::svg::{Area, CHARACTER, Entry, LINE, SIDE, Svg};
 use crate::uses::Use;
 use crate::view::NO_MODEL;
 use crate::view::{Part, View};
-use crate::{document, drains, names, safe};
+use crate::{drains, find_document, names, safe};
 
 /// The lines of a terminal. Without `--all`, grid and legend of a Pod take no more.
 pub(crate) const LINES: usize = 24;
@@ -45,7 +45,7 @@ pub(crate) fn picture(view: &View<'_>) -> String {
     for model in &view.chosen.models {
         model.pods.iter().for_each(|pod| add_picture(&mut svg, view, model, pod));
     }
-    svg.finish("svipu map", &document::age(view.all, view.surroundings.now))
+    svg.finish("svipu map", &find_document::age(view.all, view.surroundings.now))
 }
 
 /// The page of the command. With `all`, the legends are whole.

@@ -11,7 +11,7 @@ use crate::svg::{Area, CHARACTER, Entry, LINE, Svg};
 use crate::uses::Use;
 use crate::view::NO_MODEL;
 use crate::view::{Part, View};
-use crate::{document, drains, names, safe, times};
+use crate::{drains, find_document, names, safe, times};
 
 /// The columns from one time on the axis to the next.
 const TICK: usize = 10;
@@ -25,7 +25,7 @@ pub(crate) fn picture(view: &View<'_>, hours: u16) -> String {
     for model in &view.chosen.models {
         model.pods.iter().for_each(|pod| add_picture(&mut svg, view, (model, pod), hours));
     }
-    svg.finish("svipu plan", &document::age(view.all, view.surroundings.now))
+    svg.finish("svipu plan", &find_document::age(view.all, view.surroundings.now))
 }
 
 /// The page of the command. With `all`, charts and legends are whole.

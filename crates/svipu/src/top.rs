@@ -29,8 +29,8 @@ use crate::arguments::Command;
 use crate::background::Background;
 use crate::configuration::Configuration;
 use crate::error::Failure;
-use crate::source::Source;
-use crate::{Arguments, Output, Surroundings, Users, document};
+use crate::read_document::Source;
+use crate::{Arguments, Output, Surroundings, Users, find_document};
 use screen::Event;
 
 /// The time between two looks at the document and the clock.
@@ -50,7 +50,7 @@ fn show(arguments: &Arguments, mut surroundings: Surroundings) -> Result<Output,
     }
     let configuration = Configuration::read(&surroundings).map_err(failed)?;
     let common = configuration.complete(&arguments.common, &Command::Top { svg: None });
-    let path = document::find(common.status.as_deref(), configuration.status.as_deref(), &surroundings);
+    let path = find_document::find(common.status.as_deref(), configuration.status.as_deref(), &surroundings);
     let mut file = DocumentFile::new(path.map_err(failed)?, surroundings.user);
     let status = file.read().map_err(failed)?;
     if picture.is_none() {
@@ -116,7 +116,7 @@ impl DocumentFile {
     fn read(&mut self) -> Result<Status, Failure> {
         // A file that is replaced after this line is read once more.
         self.read = self.version();
-        document::read(&self.source, self.user)
+        find_document::read(&self.source, self.user)
     }
 
     /// Whether the file is another one than at the last read. A document on another host may always be.

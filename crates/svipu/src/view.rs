@@ -7,9 +7,9 @@ use crate::arguments::Common;
 use crate::error::Failure;
 use crate::history::record::{History, Totals};
 use crate::page::{Page, Tone};
-use crate::source::Source;
+use crate::read_document::Source;
 use crate::surroundings::Surroundings;
-use crate::{document, names, safe};
+use crate::{find_document, names, safe};
 
 /// The line of a document without models.
 pub(crate) const NO_MODEL: &str = "There is no Pod model: vipu.conf names none that is in force.";
@@ -94,7 +94,7 @@ impl<'a> View<'a> {
     pub(crate) fn page(&self) -> Page {
         let mut page = blank_page(self.common, self.surroundings);
         if self.has_header() {
-            page.toned(&[(Tone::Dim, &document::age(self.all, self.surroundings.now))]);
+            page.toned(&[(Tone::Dim, &find_document::age(self.all, self.surroundings.now))]);
         }
         page
     }

@@ -17,7 +17,7 @@ use crate::slurm_files::{Models, folder, read_slurm_conf, slurm_conf_path};
 use crate::surroundings::Surroundings;
 use crate::times::span;
 use crate::view::blank_page;
-use crate::{Output, document, safe};
+use crate::{Output, find_document, safe};
 
 /// The greatest width of a value in the table.
 const VALUE: usize = 40;
@@ -58,8 +58,8 @@ pub(crate) fn show(
     let kept = SavedConf::in_dir(slurm_conf.value("StateSaveLocation").unwrap_or(STATE_SAVE_LOCATION));
     let offered = Models::of(&slurm_conf).offered;
     let status = Configuration::read(surroundings)
-        .and_then(|it| document::find(common.status.as_deref(), it.status.as_deref(), surroundings))
-        .and_then(|path| document::read(&path, surroundings.user));
+        .and_then(|it| find_document::find(common.status.as_deref(), it.status.as_deref(), surroundings))
+        .and_then(|path| find_document::read(&path, surroundings.user));
     let status = status
         .inspect_err(|why| {
             output.stderr += &format!("svipu: warning: {}\n", safe::cut(&why.to_string(), safe::LINE))

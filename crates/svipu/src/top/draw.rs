@@ -15,7 +15,7 @@ use super::state::Top;
 use crate::map::TOO_LARGE;
 use crate::page::{Line, Tone};
 use crate::view::NO_MODEL;
-use crate::{document, safe};
+use crate::{find_document, safe};
 
 /// The smallest terminal that has room for a picture.
 const LEAST: (u16, u16) = (30, 8);
@@ -155,7 +155,7 @@ fn title(top: &Top, paint: &Paint) -> Text<'static> {
             format!("{model} on {controller}{count}{cluster}")
         }
     };
-    let age = document::age(&top.status, top.surroundings.now);
+    let age = find_document::age(&top.status, top.surroundings.now);
     paint.sides((Tone::Bold, &name), &if top.paused { format!("PAUSED, {age}") } else { age })
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use vipu_status::{Contact, Model, Pod, Status};
 
 use super::lists::{self, Table};
-use crate::document;
+use crate::find_document;
 use crate::map::{self, Grid, NOT_CHOSEN};
 use crate::page::Tone;
 use crate::times::span;
@@ -67,7 +67,7 @@ pub(super) type Note = (Tone, String);
 /// screen is held still, so that the age tells nothing about slurmctld.
 pub(super) fn document_notes(status: &Status, failure: Option<&str>, now: Option<i64>) -> Vec<Note> {
     let failed = failure.map(|why| format!("no new document: {why}"));
-    let old = now.and_then(|now| document::warning(status, now));
+    let old = now.and_then(|now| find_document::warning(status, now));
     let order = status.out_of_order.as_ref();
     let order =
         order.map(|why| format!("OUT OF ORDER: no job with IPUs starts until slurmctld is restarted: {why}"));

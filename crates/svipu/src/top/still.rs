@@ -7,7 +7,7 @@ use ratatui::style::{Color, Modifier};
 use ratatui::symbols::bar;
 
 use super::state::Top;
-use crate::document;
+use crate::find_document;
 use crate::page::{Colours, Tone};
 use crate::svg::{Area, CHARACTER, LINE, Svg};
 
@@ -58,7 +58,7 @@ impl Top {
                 column += cells.len();
             }
         }
-        svg.finish("svipu top", &document::age(&self.status, self.surroundings.now))
+        svg.finish("svipu top", &find_document::age(&self.status, self.surroundings.now))
     }
 }
 

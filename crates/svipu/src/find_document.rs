@@ -7,8 +7,8 @@ use slurm_conf::Plugstack;
 use vipu_status::{OLD, Status, file_names};
 
 use crate::error::Failure;
+use crate::read_document::Source;
 use crate::slurm_files::SlurmFiles;
-use crate::source::Source;
 use crate::surroundings::Surroundings;
 use crate::times::span;
 

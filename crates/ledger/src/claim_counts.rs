@@ -8,9 +8,9 @@ use vipu_types::ModelName;
 use crate::claim::Serial;
 use crate::claim_record::Record;
 
-/// The counts. Counts of zero have no entry, so that two tallies of the same claims are equal.
+/// The counts. Counts of zero have no entry, so that the counts of the same claims are equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
+pub(crate) struct ClaimCounts {
     models: BTreeMap<ModelName, OfModel>,
     /// The claims whose jobs have no nodes yet.
     pub(crate) early: BTreeSet<Serial>,
@@ -31,7 +31,7 @@ struct OfModel {
     in_slurm_partition: BTreeMap<String, u64>,
 }
 
-impl Tally {
+impl ClaimCounts {
     /// Counts a claim.
     pub(crate) fn add(&mut self, serial: Serial, record: &Record) {
         if record.phase.is_early() {
