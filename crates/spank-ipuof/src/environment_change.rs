@@ -63,7 +63,7 @@ impl EnvironmentChange {
     /// Decides the change for the task with this rank in job `job` and with the environment `env`.
     ///
     /// A job has IPUs if slurmctld left it a [`Grant`] under its own id. Its steps have them too, except
-    /// steps that srun marked ([`without`]): these lose the variables of both families and of this plugin,
+    /// steps that srun marked ([`STEP_WITHOUT`]): these lose the variables of both families and of this plugin,
     /// even those that the user set.
     ///
     /// A job without IPUs loses the variables that it inherited from another job: that job's names, and the
