@@ -9,6 +9,7 @@ use super::models_and_controllers;
 use crate::LIMIT;
 use crate::jobs::{
     brisk, cancel, ended, expected_at, ipus, let_go, partition, restart_slurmctld, running_for, runs, waits,
+    without_backfill,
 };
 
 /// The seconds after a job until its IPUs are free.
@@ -18,8 +19,11 @@ const REMOVAL: u64 = 1;
 const NODES: &str = "Nodes=\"{0}=ipu-pod64-[001-002] {1}=ipu-pod64-[003-004]\"";
 
 fn two_and_two() -> Settings {
-    let settings = brisk().nodes(4).cpus(2).controller(&[]).controllers(&[0, 1]);
-    settings.vipu_conf(NODES)
+    with_two_and_two(brisk())
+}
+
+fn with_two_and_two(settings: Settings) -> Settings {
+    settings.nodes(4).cpus(2).controller(&[]).controllers(&[0, 1]).vipu_conf(NODES)
 }
 
 /// Checks that the job runs on nodes of the controller of this number, which has its partition.
@@ -88,7 +92,9 @@ fn sched_nodes_that_are_busy_send_the_job_to_the_other_controller() -> Result<()
 /// A partition of the second controller is ready, and only nodes of the first one are free.
 #[test]
 fn sched_nodes_of_a_prepared_partition_are_waited_for() -> Result<()> {
-    two_and_two().vipu_conf("Prepare=all").run(|cluster| {
+    // Jobs of backfill are not prepared.
+    let settings = with_two_and_two(without_backfill()).slurm_conf("PriorityType=priority/basic");
+    settings.vipu_conf("Prepare=all").run(|cluster| {
         let plain = |nodes: &str| -> Result<JobId> {
             let job = crate::jobs::submit(cluster, &[nodes, "--exclusive", "--time=60"])?;
             runs(cluster, job)?;
@@ -97,14 +103,12 @@ fn sched_nodes_of_a_prepared_partition_are_waited_for() -> Result<()> {
         let on_first = plain("--nodelist=ipu-pod64-[001-002]")?;
         let held = Effect::HeldReply { rpc: Some(Rpc(Call::CreatePartition)) };
         cluster.controller(1).inject(Fault::new(held))?;
-        let job = ipus(cluster, 16, 60, &[])?;
+        let job = ipus(cluster, 16, 60, &["--nice=1000"])?;
         waits(cluster, job, "vipu: preparing")?;
         let on_second = plain("--nodelist=ipu-pod64-[003-004]")?;
         let_go(cluster, on_first)?;
         cluster.controller(1).clear()?;
         cluster.await_job(job, "to have its partition", LIMIT, |job| !job.reason.contains("preparing"))?;
-        // The scheduler has looked at the job before this one.
-        plain("--nodelist=ipu-pod64-001")?;
         let view = cluster.job(job)?;
         ensure!(view.state == "PENDING", "{view:?}");
         let_go(cluster, on_second)?;

@@ -109,7 +109,11 @@ fn job_backup_controller_takes_over_twice() -> Result<()> {
         let (third, ending) = (stay(cluster, 16)?, stay(cluster, 1)?);
         cluster.mock().inject(Fault::new(Effect::RemoveStuck).times(1))?;
         cancel(cluster, ending)?;
-        cluster.await_job(ending, "to be ending", LIMIT, |job| job.state == "COMPLETING")?;
+        // The fault is for this removal, which waits for the node.
+        wait_until("its partition to be being removed", LIMIT, || {
+            let record = cluster.mock().record(&main_job::partition_name(ending, 0))?;
+            Ok(record.remove_request.is_some())
+        })?;
         cluster.await_saved()?;
         cluster.kill_slurmctld()?;
         taken_over(cluster)?;
