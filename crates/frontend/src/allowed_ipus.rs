@@ -7,8 +7,8 @@
 //! | [`AllowedIpus::Any`] | those on any nodes, or on nodes that belong to controllers (`Nodes`) |
 //! | [`AllowedIpus::Block`] | those on hosts with IPUs of their own (`Mode=host`) |
 //!
-//! Another way in which IPUs belong to nodes is another variant here, and another group in
-//! [`cabling`](crate::cabling).
+//! Another way in which IPUs belong to nodes begins with a variant here and a group in [`cabling`](crate::cabling). The
+//! request that fits it (`hosts.rs`), its settings (`vipu-conf`) and the ledger's questions about it follow.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
