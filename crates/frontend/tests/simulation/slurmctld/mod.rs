@@ -260,7 +260,8 @@ impl Slurmctld {
         match action {
             Action::Host(HostAction::FailRun(claim, why))
             | Action::Host(HostAction::SendBack(claim, why))
-                if why.contains(NO_SPACE) =>
+                // An earlier try may have met a full journal, whose time did not count.
+                if why.split("; before: ").next().is_some_and(|cause| cause.contains(NO_SPACE)) =>
             {
                 let what = format!("{:?} pays for what all share: {why}", claim.run);
                 self.cluster.check.breach(what);
