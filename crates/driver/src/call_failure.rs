@@ -21,6 +21,7 @@
 //! * For the class `NotFound`, a status call reports `Absent` and a remove call reports success.
 
 use vipu_client::{Error, ErrorClass};
+use vipu_types::Words;
 
 /// A call that did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,9 +30,9 @@ pub struct CallError {
     /// The consequence for the driver.
     pub failure: Failure,
     /// The controller, call and partition, and the controller's own words.
-    pub message: String,
+    pub message: Words,
     /// The controller's words alone. They do not depend on the call.
-    pub cause: String,
+    pub cause: Words,
 }
 
 /// The consequence of a failed call, as in the table of `call_failure.rs`.
@@ -106,6 +107,6 @@ impl From<ErrorClass> for Failure {
 impl From<Error> for CallError {
     fn from(error: Error) -> Self {
         let failure = error.class().into();
-        Self { failure, message: error.to_string(), cause: error.words().to_owned() }
+        Self { failure, cause: error.words().into(), message: Words::of(error) }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use vipu_client::{Client, Endpoint, ErrorClass, OperationState, PartitionStatus, ReadyState, Requirements};
-use vipu_types::{ControllerName, Gcd, PartitionId};
+use vipu_types::{ControllerName, Gcd, PartitionId, Words, words};
 
 use crate::{CallError, Controller, CreateRequest, Failure, Listing, ModelSettings, PartitionState, listing};
 
@@ -14,9 +14,9 @@ impl Controller for Client {
         self.endpoint()
     }
 
-    fn beside(&self, name: &ControllerName) -> Result<Self, String> {
+    fn beside(&self, name: &ControllerName) -> Result<Self, Words> {
         let (host, port) = (name.host().to_owned(), name.port());
-        Client::new(Endpoint { host, port, ..self.endpoint().clone() }).map_err(|why| why.to_string())
+        Client::new(Endpoint { host, port, ..self.endpoint().clone() }).map_err(Words::of)
     }
 
     async fn create(&self, request: &CreateRequest<'_>) -> Result<(), CallError> {
@@ -37,8 +37,8 @@ impl Controller for Client {
         failpoints::io!("a controller");
         let gcds = self.partition_config(partition).await?;
         if gcds.is_empty() || gcds.iter().any(|gcd| gcd.devices.is_empty()) {
-            let cause = format!("no device in the IPUoF config of {partition}");
-            let message = format!("controller {}: {cause}", self.endpoint());
+            let cause = words!("no device in the IPUoF config of {partition}");
+            let message = words!("controller {}: {cause}", self.endpoint());
             return Err(CallError { failure: Failure::Unclear, message, cause });
         }
         Ok(gcds)
@@ -86,7 +86,7 @@ impl From<PartitionStatus> for PartitionState {
             (ReadyState::Active | ReadyState::Error, OperationState::Resetting) => Self::Resetting,
             (ReadyState::Active, _) => Self::Active,
             (ReadyState::Error, _) if errors.is_empty() => Self::Failed("no reason given".into()),
-            (ReadyState::Error, _) => Self::Failed(errors.join("; ")),
+            (ReadyState::Error, _) => Self::Failed(errors.join("; ").into()),
             (ReadyState::Pending | ReadyState::Undefined | ReadyState::Unknown(_), _) => Self::Pending,
         }
     }
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn an_error_is_final_unless_the_controller_resets_it() {
-        let failed = |words: &str| PartitionState::Failed(words.to_owned());
+        let failed = |words: &str| PartitionState::Failed(words.into());
         let [idle, resetting] = [OperationState::Idle, OperationState::Resetting];
         assert_eq!(told(ReadyState::Error, resetting, &["link"]), PartitionState::Resetting);
         assert_eq!(told(ReadyState::Error, OperationState::Failed, &["a", "b"]), failed("a; b"));

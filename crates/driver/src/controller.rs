@@ -5,7 +5,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use ledger::{PoolPartition, SeenPartition};
-use vipu_types::{ControllerName, IpuCount, JobRun, PartitionId, Place, Shape};
+use vipu_types::{ControllerName, IpuCount, JobRun, PartitionId, Place, Shape, Words};
 
 use crate::hosts::BrokenHosts;
 use crate::{CallError, ModelSettings};
@@ -19,10 +19,7 @@ pub trait Controller: Sized + 'static {
     fn name(&self) -> impl Display;
 
     /// Another controller with the settings of this one.
-    ///
-    /// # Errors
-    /// If no connection to such a controller can be set up, with a text for people.
-    fn beside(&self, name: &ControllerName) -> Result<Self, String>;
+    fn beside(&self, name: &ControllerName) -> Result<Self, Words>;
 
     /// Asks for a partition. `Ok` means that the controller took the request. The partition may not be usable
     /// yet.
@@ -89,7 +86,7 @@ pub enum PartitionState {
     /// The controller is resetting the partition after an error. It may still come up.
     Resetting,
     /// The partition is in error for good. Has the controller's words.
-    Failed(String),
+    Failed(Words),
     /// The partition is being removed.
     Removing,
     /// The controller shows the partition as removed. It is not usable any more, but its name and its IPUs

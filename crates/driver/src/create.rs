@@ -5,7 +5,6 @@ mod files;
 mod on_controller;
 mod tries;
 
-use std::borrow::Cow;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use std::time::Duration;
 use ledger::{Claim, Event};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
-use vipu_types::JobRun;
+use vipu_types::{JobRun, Words, words};
 
 use crate::call_failure::Counts;
 use crate::create_deadline::{self, CreateDeadline, Stop};
@@ -45,7 +44,7 @@ pub(crate) fn not_begun(claim: &Claim, deadline: &CreateDeadline, stop: &Stop) -
     let reason = match stop {
         Stop::Cancelled => return Event::CreateCancelled(partition),
         Stop::PutOff(reason) => reason.clone(),
-        _ => format!(
+        _ => words!(
             "partition {partition} could not be asked for within {} s: other calls are under way",
             deadline.seconds()
         ),
@@ -92,7 +91,7 @@ pub(crate) async fn create<W: Environment>(
     let is_ours = tracked.owner.get() == PartitionOwner::Ours;
     let presence = match start {
         Start::Reuse { before: None, .. } if !tracked.stays.get() => {
-            let reason = format!("partition {partition} is not in the pool any more");
+            let reason = words!("partition {partition} is not in the pool any more");
             return Event::CreatePutOff { partition: partition.clone(), reason };
         }
         // A run on record had its reset, and may have processes on the partition.
@@ -113,7 +112,7 @@ pub(crate) async fn create<W: Environment>(
         place: None,
         intent: None,
         presence,
-        trouble: Cow::Borrowed(""),
+        trouble: "".into(),
         progress: &progress,
     };
     tokio::select! {
@@ -124,7 +123,7 @@ pub(crate) async fn create<W: Environment>(
     }
 }
 
-fn failed(claim: &Claim, reason: String) -> Event {
+fn failed(claim: &Claim, reason: Words) -> Event {
     let run = claim.run;
     match run.has_begun() {
         true => tracing::warn!("{run} cannot start: {reason}"),
@@ -152,11 +151,11 @@ enum Presence {
 /// The reason why a try ended without the partition.
 enum Setback {
     /// Another try may succeed.
-    Again(Cow<'static, str>, Counts),
+    Again(Words, Counts),
     /// Another try will succeed, once a resource that all jobs need is out of trouble.
-    Trouble(Cow<'static, str>),
+    Trouble(Words),
     /// The controller refuses all jobs.
-    RefusesAll(Cow<'static, str>),
+    RefusesAll(Words),
     /// No try would succeed.
     Stop(Stop),
 }
@@ -169,7 +168,7 @@ impl From<Stop> for Setback {
 
 impl From<CallError> for Setback {
     fn from(error: CallError) -> Self {
-        Self::Again(error.message.into(), error.failure.counts())
+        Self::Again(error.message, error.failure.counts())
     }
 }
 
@@ -199,7 +198,7 @@ struct Create<'a, W: Environment> {
     intent: Option<Intent>,
     presence: Presence,
     /// The text for the case that time runs out.
-    trouble: Cow<'static, str>,
+    trouble: Words,
     /// The progress texts for users.
     progress: &'a CreateProgress<'a>,
 }
@@ -265,11 +264,11 @@ impl<W: Environment> Create<'_, W> {
                 let (limit, trouble) = (self.deadline.seconds(), &*self.trouble);
                 let before = self.progress.setback().filter(|setback| !setback.ends_with(trouble));
                 let before = before.map(|setback| format!("; before: {setback}")).unwrap_or_default();
-                let reason = format!("partition {partition} not made within {limit} s: {trouble}{before}");
+                let reason = words!("partition {partition} not made within {limit} s: {trouble}{before}");
                 return failed(self.claim, reason);
             }
             Stop::IdSpent => {
-                let reason = format!(
+                let reason = words!(
                     "partition {partition} is not made: a call that was sent for this id before may still take effect; \
                      another id is used the next time"
                 );

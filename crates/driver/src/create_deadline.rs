@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use tokio::time::{Duration, Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
-use vipu_types::JobRun;
+use vipu_types::{JobRun, Words, words};
 
 use crate::resource::{Health, Resource};
 
@@ -17,10 +17,10 @@ pub(crate) enum Stop {
     Cancelled,
     /// CreateTimeout is over.
     TimedOut,
-    /// Not now, and not on this controller. Has a text for people.
-    PutOff(String),
+    /// Not now, and not on this controller.
+    PutOff(Words),
     /// Another try would not help.
-    Failed(String),
+    Failed(Words),
     /// The id cannot be used any more.
     IdSpent,
 }
@@ -100,8 +100,8 @@ impl CreateDeadline {
         });
         let hours = LONGEST_TROUBLE.as_secs() / 3600;
         Stop::PutOff(match trouble {
-            Some(words) => format!("no partition for {hours} h: {words}"),
-            None => format!("no partition for {hours} h"),
+            Some(words) => words!("no partition for {hours} h: {words}"),
+            None => words!("no partition for {hours} h"),
         })
     }
 

@@ -7,7 +7,7 @@ use ledger::{Claim, DriverAction, Event};
 use tokio::task::{LocalSet, spawn_local};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
-use vipu_types::PartitionId;
+use vipu_types::{PartitionId, words};
 
 use crate::create::Start;
 use crate::create_deadline::Stop;
@@ -129,7 +129,7 @@ impl<W: Environment> Driver<W> {
             }
             DriverAction::Survey(pod) => {
                 if !shared.survey(&pod) {
-                    let reason = format!("model {} is not configured", pod.model);
+                    let reason = words!("model {} is not configured", pod.model);
                     shared.environment.report(Event::Unreachable { pod, reason });
                 }
             }
@@ -192,7 +192,7 @@ impl<W: Environment> Driver<W> {
                     // Every create has one answer, even after a fault in this program.
                     let answer = spawn_local(work).await.unwrap_or_else(|broken| Event::CreateFailed {
                         partition: claim.partition.clone(),
-                        reason: format!("internal error, please report: {broken}"),
+                        reason: words!("internal error, please report: {broken}"),
                     });
                     if tracked.owner.get() == PartitionOwner::Others && tracked.recorded.replace(false) {
                         // The intent came to nothing. A partition of others must not be removed because of
@@ -202,7 +202,7 @@ impl<W: Environment> Driver<W> {
                     answer
                 }
                 Err(Stop::TimedOut) if waits_for_removals => {
-                    let reason = format!(
+                    let reason = words!(
                         "partition {} could not be asked for within {} s: {REMOVALS}; slurmctld's log says why",
                         claim.partition,
                         deadline.seconds()

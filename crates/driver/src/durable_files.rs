@@ -6,6 +6,7 @@ use std::rc::Rc;
 use ledger::{Claim, Stale};
 use tokio::task::spawn_local;
 use tokio::time::sleep;
+use vipu_types::Words;
 
 use crate::pauses::{Backoff, RETRY_CAP};
 use crate::shared_state::SharedState;
@@ -117,7 +118,7 @@ async fn rewritten<W: Environment>(
     tracked: &Tracked,
     claim: &Claim,
     number: u32,
-) -> Result<(), String> {
+) -> Result<(), Words> {
     let pod = shared.pod(claim)?;
     let Some(directory) = tracked.directory.borrow().clone().or_else(|| pod.settings.ipuof_dir.clone())
     else {

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::path::Path;
 
 use ledger::{Claim, Event, HostAction, Millis, Seconds};
-use vipu_types::JobRun;
+use vipu_types::{JobRun, Words};
 
 use crate::{Controller, Journal};
 
@@ -46,13 +46,13 @@ pub trait Host {
 }
 
 /// Writes and deletes IPUoF files. A directory may be on a network file system that hangs, so no call may
-/// block the driver's thread.
+/// block the driver's thread. Errors name the file.
 pub trait Files: 'static {
     /// The controller's data for tasks.
     type Config: 'static;
 
     /// Tests whether files can be written to the directory.
-    fn probe(&self, directory: &Path) -> impl Future<Output = Result<(), FilesError>>;
+    fn probe(&self, directory: &Path) -> impl Future<Output = Result<(), Words>>;
 
     /// Writes the files of a claim. When this returns, they are readable by the claim's user, but may not
     /// outlive a crash of this host. After a failure, none of the written files is left.
@@ -61,17 +61,12 @@ pub trait Files: 'static {
         directory: &Path,
         claim: &Claim,
         config: Self::Config,
-    ) -> impl Future<Output = Result<(), FilesError>>;
+    ) -> impl Future<Output = Result<(), Words>>;
 
     /// Makes the files of a claim durable.
-    fn flush(&self, directory: &Path, claim: &Claim) -> impl Future<Output = Result<(), FilesError>>;
+    fn flush(&self, directory: &Path, claim: &Claim) -> impl Future<Output = Result<(), Words>>;
 
     /// Deletes the files of a claim, however many there are. `Ok` if there were none. A directory that is
     /// away is an error, also if another one is in its place, for example an empty mount point.
-    fn withdraw(&self, directory: &Path, claim: &Claim) -> impl Future<Output = Result<(), FilesError>>;
+    fn withdraw(&self, directory: &Path, claim: &Claim) -> impl Future<Output = Result<(), Words>>;
 }
-
-/// The reason why IPUoF files could not be written or deleted. Names the file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct FilesError(pub String);

@@ -7,10 +7,10 @@ use ipuof::{Access, Error, IpuofDir, file_name};
 use ledger::Claim;
 use tokio::task::spawn_blocking;
 use tracing::warn;
-use vipu_types::Gcd;
+use vipu_types::{Gcd, Words};
 
+use crate::Files;
 use crate::directory_identity::{DirectoryIdentities, NotUsable};
-use crate::{Files, FilesError};
 
 /// Writes IPUoF files into a directory that all nodes share.
 ///
@@ -29,15 +29,15 @@ impl IpuofFiles {
         &self,
         directory: &Path,
         work: impl FnOnce(&Path, &DirectoryIdentities) -> Result<(), NotUsable> + Send + 'static,
-    ) -> Result<(), FilesError> {
+    ) -> Result<(), Words> {
         let (directory, marks) = (directory.to_path_buf(), Arc::clone(&self.0));
         let work = move || {
             failpoints::io!("IPUoF files");
             work(&directory, &marks)
         };
         match spawn_blocking(work).await {
-            Ok(done) => done.map_err(|error| FilesError(error.to_string())),
-            Err(broken) => Err(FilesError(broken.to_string())),
+            Ok(done) => done.map_err(Words::of),
+            Err(broken) => Err(Words::of(broken)),
         }
     }
 }
@@ -45,11 +45,11 @@ impl IpuofFiles {
 impl Files for IpuofFiles {
     type Config = Vec<Gcd>;
 
-    async fn probe(&self, directory: &Path) -> Result<(), FilesError> {
+    async fn probe(&self, directory: &Path) -> Result<(), Words> {
         self.blocking(directory, |directory, marks| Ok(marks.open(directory)?.probe().map(drop)?)).await
     }
 
-    async fn deliver(&self, directory: &Path, claim: &Claim, config: Vec<Gcd>) -> Result<(), FilesError> {
+    async fn deliver(&self, directory: &Path, claim: &Claim, config: Vec<Gcd>) -> Result<(), Words> {
         let claim = claim.clone();
         self.blocking(directory, move |directory, marks| {
             let open = marks.open(directory)?;
@@ -68,7 +68,7 @@ impl Files for IpuofFiles {
         .await
     }
 
-    async fn flush(&self, directory: &Path, claim: &Claim) -> Result<(), FilesError> {
+    async fn flush(&self, directory: &Path, claim: &Claim) -> Result<(), Words> {
         let claim = claim.clone();
         self.blocking(directory, move |directory, marks| {
             let gcds = written(directory, &claim).map_or(1, |several| several.max(2));
@@ -77,7 +77,7 @@ impl Files for IpuofFiles {
         .await
     }
 
-    async fn withdraw(&self, directory: &Path, claim: &Claim) -> Result<(), FilesError> {
+    async fn withdraw(&self, directory: &Path, claim: &Claim) -> Result<(), Words> {
         let claim = claim.clone();
         self.blocking(directory, move |directory, marks| match marks.open_used(directory)? {
             Some(open) => Ok(remove(&open, directory, &claim)?),

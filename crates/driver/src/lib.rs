@@ -64,7 +64,7 @@ mod withheld;
 pub use call_failure::{CallError, Failure};
 pub use controller::{Controller, CreateRequest, Listing, PartitionState};
 pub use driver::Driver;
-pub use environment::{Environment, Files, FilesError, Host};
+pub use environment::{Environment, Files, Host};
 pub use handle::{Handle, Orders, channel};
 pub use hosts::BrokenHosts;
 pub use ipuof_files::IpuofFiles;

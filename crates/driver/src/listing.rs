@@ -96,7 +96,7 @@ fn summary(
 fn seen(partition: PartitionInfo, place: impl Fn(Place) -> Place) -> Option<SeenPartition> {
     let id = PartitionId::new(partition.id.as_str()).or_else(|_| PartitionId::new(stand_in(&partition.id)));
     let places = partition.places.into_iter().map(place);
-    let fault = (partition.ready == ReadyState::Error).then(|| "it is in error".to_owned());
+    let fault = (partition.ready == ReadyState::Error).then(|| "it is in error".into());
     let leaving = partition.ready == ReadyState::Removed;
     Some(SeenPartition { places: places.collect(), partition: id.ok()?, fault, leaving })
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ledger::{Claim, Event};
 use tokio::time::{Instant, sleep, timeout};
-use vipu_types::PartitionId;
+use vipu_types::{PartitionId, Words, words};
 
 use crate::pauses::poll_pause;
 use crate::pod_in_use::PodInUse;
@@ -60,7 +60,7 @@ async fn made_idle<W: Environment>(
     tracked: &Rc<Tracked>,
     claim: &Claim,
     reset: bool,
-) -> Result<Rc<PodInUse<W::Controller>>, String> {
+) -> Result<Rc<PodInUse<W::Controller>>, Words> {
     if tracked.before.is_some() && !tracked.stays.get() {
         return Err("an earlier slurmctld has made it".into());
     }
@@ -72,27 +72,24 @@ async fn made_idle<W: Environment>(
     deleted.map_err(|_| "its IPUoF files could not be deleted yet")?.map_err(|trouble| trouble.words)?;
     failpoints::hold!("idle_without_files");
     if reset {
-        shared.resources.confirm().await.map_err(|error| error.to_string())?;
+        shared.resources.confirm().await.map_err(Words::of)?;
         let limit = pod.settings.create_timeout;
         let in_time = timeout(limit, reset_to_active(&pod, tracked, &claim.partition)).await;
-        in_time.map_err(|_| format!("its reset took more than {} s", limit.as_secs()))??;
+        in_time.map_err(|_| words!("its reset took more than {} s", limit.as_secs()))??;
         return Ok(pod);
     }
     match pod.status(&claim.partition).await.map_err(|error| error.message)? {
         PartitionState::Active => Ok(pod),
-        state => Err(format!("its controller shows it as {state:?}")),
+        state => Err(words!("its controller shows it as {state:?}")),
     }
 }
 
 /// Resets a partition and waits until it is active again.
-///
-/// # Errors
-/// If it is not reset, with a text for people.
 pub(crate) async fn reset_to_active<C: Controller>(
     pod: &PodInUse<C>,
     tracked: &Tracked,
     partition: &PartitionId,
-) -> Result<(), String> {
+) -> Result<(), Words> {
     // This future may be dropped before the answer.
     let before = tracked.unanswered_change.replace(true);
     let answer = pod.controller.reset(partition).await;
@@ -109,13 +106,13 @@ pub(crate) async fn reset_to_active<C: Controller>(
             PartitionState::Active if is_under_way => return Ok(()),
             PartitionState::Active if began.elapsed() < LATEST_BEGIN => {}
             PartitionState::Active => {
-                return Err(format!("controller {}: its reset has not begun", controller.name()));
+                return Err(words!("controller {}: its reset has not begun", controller.name()));
             }
             PartitionState::Failed(words) => {
-                return Err(format!("controller {}: its reset failed: {words}", controller.name()));
+                return Err(words!("controller {}: its reset failed: {words}", controller.name()));
             }
             PartitionState::Absent | PartitionState::Removing | PartitionState::Removed => {
-                return Err(format!("controller {}: somebody has removed it", controller.name()));
+                return Err(words!("controller {}: somebody has removed it", controller.name()));
             }
         }
         sleep(poll_pause(began.elapsed(), None)).await;

@@ -10,7 +10,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::AbortOnDropHandle;
-use vipu_types::{PartitionId, PodId};
+use vipu_types::{PartitionId, PodId, Words, words};
 
 use crate::hosts::ToldHosts;
 use crate::refusing_controller::Refusals;
@@ -68,9 +68,9 @@ pub(crate) struct ObservedPool {
     /// The task that makes partitions.
     pub maker: RefCell<Option<AbortOnDropHandle<()>>>,
     /// The partitions that no job can get, each with the reason that the log has.
-    pub unusable: RefCell<BTreeMap<PartitionId, String>>,
+    pub unusable: RefCell<BTreeMap<PartitionId, Words>>,
     /// The partitions that could not be made, each with the reason that the log has.
-    pub unmade: RefCell<BTreeMap<PartitionId, String>>,
+    pub unmade: RefCell<BTreeMap<PartitionId, Words>>,
 }
 
 /// The longest time that a create waits for its turn. A call that hangs must not hold up all others.
@@ -130,7 +130,7 @@ impl<C> PodInUse<C> {
 
 impl<C: Controller> PodInUse<C> {
     /// A Pod of the same model whose controller is not in the model's list. It may still have claims.
-    pub fn beside(&self, id: PodId, observed: Rc<ObservedController>) -> Result<Self, String> {
+    pub fn beside(&self, id: PodId, observed: Rc<ObservedController>) -> Result<Self, Words> {
         let (settings, controller) = (self.settings.clone(), self.controller.beside(&id.controller)?);
         Ok(Self::new(PodSetup { pod: id, settings, controller }, observed, None))
     }
@@ -163,13 +163,13 @@ impl<C: Controller> PodInUse<C> {
         let (shared_one, mut others): (Vec<_>, Vec<_>) =
             listing.partitions.into_iter().partition(|seen| seen.partition == *shared);
         let (ipus, fault) = match shared_one.into_iter().next() {
-            None => (0, Some("there is none of this name".to_owned())),
-            Some(seen) if seen.leaving => (0, Some("somebody is removing it".to_owned())),
+            None => (0, Some("there is none of this name".into())),
+            Some(seen) if seen.leaving => (0, Some("somebody is removing it".into())),
             Some(seen) => (seen.places.len(), seen.fault),
         };
         if let Some(fault) = fault {
-            let cause = format!("partition {shared}, which all jobs share: {fault}");
-            let message = format!("controller {}: {cause}", self.controller.name());
+            let cause = words!("partition {shared}, which all jobs share: {fault}");
+            let message = words!("controller {}: {cause}", self.controller.name());
             return Err(CallError { failure: Failure::Refused, message, cause });
         }
         // Those of jobs from before the mode. Their IPUs are others.

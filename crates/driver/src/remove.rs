@@ -8,7 +8,7 @@ use std::time::Duration;
 use ledger::{Claim, Seconds};
 use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep, timeout};
-use vipu_types::PartitionId;
+use vipu_types::{PartitionId, Words, words};
 
 use crate::pauses::{Backoff, RETRY_CAP, poll_pause};
 use crate::pod_in_use::PodInUse;
@@ -81,7 +81,7 @@ async fn is_there<C: Controller>(
     pod: &PodInUse<C>,
     tracked: &Tracked,
     partition: &PartitionId,
-) -> Result<bool, String> {
+) -> Result<bool, Words> {
     match pod.status(partition).await.map_err(|error| error.message)? {
         PartitionState::Absent => return Ok(false),
         // A controller may show a partition that it never had as removed.
@@ -120,7 +120,7 @@ pub(crate) async fn watch_on<W: Environment>(shared: Rc<SharedState<W>>, tracked
 }
 
 /// Repeats `attempt` until it succeeds. Logs failures ever more rarely.
-async fn insist<T>(claim: &Claim, mut attempt: impl AsyncFnMut() -> Result<T, String>) -> T {
+async fn insist<T>(claim: &Claim, mut attempt: impl AsyncFnMut() -> Result<T, Words>) -> T {
     let mut backoff = Backoff::new(claim.partition.as_str(), RETRY_CAP);
     loop {
         let trouble = match attempt().await {
@@ -186,14 +186,11 @@ pub(crate) fn delete_files<W: Environment>(
 }
 
 /// Tries once to remove the partition, with the settings in force.
-///
-/// # Errors
-/// If the partition stays, with a text for people.
 pub(crate) async fn removed<C: Controller>(
     pod: &PodInUse<C>,
     tracked: &Tracked,
     partition: &PartitionId,
-) -> Result<(), String> {
+) -> Result<(), Words> {
     call(pod, tracked, partition).await.map_err(|error| error.message)?;
     failpoints::hold!("remove_acknowledged");
     confirm_gone(pod, partition).await
@@ -213,13 +210,10 @@ pub(crate) async fn call<C: Controller>(
 }
 
 /// Waits until a partition that is being removed is gone.
-///
-/// # Errors
-/// If the partition stays, with a text for people.
 pub(crate) async fn confirm_gone<C: Controller>(
     pod: &PodInUse<C>,
     partition: &PartitionId,
-) -> Result<(), String> {
+) -> Result<(), Words> {
     let (controller, force) = (&pod.controller, pod.settings.force_remove);
     let (began, mut removed) = (Instant::now(), None);
     loop {
@@ -227,10 +221,10 @@ pub(crate) async fn confirm_gone<C: Controller>(
             PartitionState::Absent => return Ok(()),
             PartitionState::Failed(words) => {
                 let advice = if force { "" } else { "; ForceDeletePartition=1 would ignore that" };
-                return Err(format!("controller {}: removing it failed: {words}{advice}", controller.name()));
+                return Err(words!("controller {}: removing it failed: {words}{advice}", controller.name()));
             }
             PartitionState::Active if began.elapsed() >= STILL_ACTIVE => {
-                return Err(format!("controller {}: it is still active", controller.name()));
+                return Err(words!("controller {}: it is still active", controller.name()));
             }
             // This state has its own time limit and is usually short. Jobs may wait for these IPUs.
             PartitionState::Removed => {
@@ -239,7 +233,7 @@ pub(crate) async fn confirm_gone<C: Controller>(
             }
             _ if began.elapsed() >= REMOVE_TIME => {
                 let seconds = REMOVE_TIME.as_secs();
-                return Err(format!("controller {}: still there after {seconds} s", controller.name()));
+                return Err(words!("controller {}: still there after {seconds} s", controller.name()));
             }
             _ => sleep(poll_pause(began.elapsed(), None)).await,
         }

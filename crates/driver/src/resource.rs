@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
+use vipu_types::Words;
 
 /// The time between two probes of a resource in trouble.
 pub(crate) const PERIOD: Duration = Duration::from_secs(3);
@@ -120,7 +121,7 @@ impl Resource {
 
     /// Probes the resource now, on request, and every few seconds while it is in trouble. At most one probe
     /// is under way. A probe that hangs puts the resource into trouble.
-    pub async fn watch_over(&self, probe: impl AsyncFn() -> Result<(), String>) {
+    pub async fn watch_over(&self, probe: impl AsyncFn() -> Result<(), Words>) {
         loop {
             let found = {
                 let mut probing = std::pin::pin!(probe());
@@ -180,7 +181,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     /// Plays `scene` with a resource whose probe gives the answer that the scene sets.
-    async fn play(scene: impl AsyncFnOnce(&Resource, &RefCell<Result<(), String>>)) {
+    async fn play(scene: impl AsyncFnOnce(&Resource, &RefCell<Result<(), Words>>)) {
         let resource = Resource::new("/ipuof".into(), Health::Unknown);
         let answer = RefCell::new(Ok(()));
         let probe = async || answer.borrow().clone();

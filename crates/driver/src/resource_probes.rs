@@ -14,11 +14,11 @@ use tokio::task::spawn_local;
 use tokio::time::sleep;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::{error, info};
-use vipu_types::ModelName;
+use vipu_types::{ModelName, Words, words};
 
 use crate::resource::{Health, News, PERIOD, Resource, SLOW};
 use crate::restart_on_panic::restarted_on_panic;
-use crate::{Entry, Environment, Files, FilesError, Journal, JournalError};
+use crate::{Entry, Environment, Files, Journal, JournalError};
 
 /// The resources of a driver, with their probes.
 pub(crate) struct ResourceProbes<W> {
@@ -42,7 +42,7 @@ struct Directory {
 
 /// The reason why work on files failed.
 pub(crate) struct FilesTrouble {
-    pub words: String,
+    pub words: Words,
     /// The directory is in trouble. No files can be written or deleted.
     pub is_shared: bool,
     pub directory: Rc<Resource>,
@@ -96,14 +96,14 @@ impl<W: Environment> ResourceProbes<W> {
         resource
     }
 
-    async fn usable(&self, directory: &Path) -> Result<(), String> {
-        self.environment.files().probe(directory).await.map_err(|error| format!("IpuofDir: {error}"))
+    async fn usable(&self, directory: &Path) -> Result<(), Words> {
+        self.environment.files().probe(directory).await.map_err(|error| words!("IpuofDir: {error}"))
     }
 
     fn watch(
         self: &Rc<Self>,
         resource: &Rc<Resource>,
-        probe: impl AsyncFn(&Self) -> Result<(), String> + 'static,
+        probe: impl AsyncFn(&Self) -> Result<(), Words> + 'static,
     ) -> AbortOnDropHandle<()> {
         let (probes, resource, probe) = (Rc::clone(self), Rc::clone(resource), Rc::new(probe));
         let work = move || {
@@ -164,7 +164,7 @@ impl<W: Environment> ResourceProbes<W> {
             };
             let before = self.told.borrow_mut().insert(model.clone(), trouble.clone());
             if before.as_ref() != Some(&trouble) {
-                let reason = trouble.map(|words| words.to_string());
+                let reason = trouble.map(Words::of);
                 self.environment.report(Event::Trouble { model, reason });
             }
         }
@@ -175,10 +175,10 @@ impl<W: Environment> ResourceProbes<W> {
     pub async fn with_files(
         self: &Rc<Self>,
         path: &Arc<Path>,
-        work: impl Future<Output = Result<(), FilesError>>,
+        work: impl Future<Output = Result<(), Words>>,
     ) -> Result<(), FilesTrouble> {
         let directory = self.directory(path);
-        let Err(FilesError(words)) = slowly(&directory, work).await else { return Ok(()) };
+        let Err(words) = slowly(&directory, work).await else { return Ok(()) };
         let usable = slowly(&directory, self.usable(path)).await;
         let is_shared = usable.inspect_err(|words| directory.fail(words)).is_err();
         Err(FilesTrouble { words, is_shared, directory })
@@ -250,6 +250,6 @@ async fn slowly<T>(resource: &Resource, work: impl Future<Output = T>) -> T {
     }
 }
 
-fn words_of(error: &JournalError) -> String {
-    format!("{error} (StateSaveLocation needs room, and SlurmUser has to be able to write there)")
+fn words_of(error: &JournalError) -> Words {
+    words!("{error} (StateSaveLocation needs room, and SlurmUser has to be able to write there)")
 }

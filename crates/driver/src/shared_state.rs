@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 use ledger::Claim;
-use vipu_types::{PartitionId, PodId};
+use vipu_types::{PartitionId, PodId, Words, words};
 
 use crate::pod_in_use::{ObservedController, PodInUse};
 use crate::resource::Health;
@@ -61,17 +61,14 @@ impl<W: Environment> SharedState<W> {
     }
 
     /// The Pod of a claim. A controller that has left its model's list is treated like the others.
-    ///
-    /// # Errors
-    /// If the model is not configured, with a text for people.
-    pub fn pod(&self, claim: &Claim) -> Result<Rc<PodInUse<W::Controller>>, String> {
+    pub fn pod(&self, claim: &Claim) -> Result<Rc<PodInUse<W::Controller>>, Words> {
         let id = claim.pod();
         let (pods, mut unlisted) = (self.pods.borrow(), self.unlisted.borrow_mut());
         if let Some(pod) = pods.get(&id).or_else(|| unlisted.get(&id)) {
             return Ok(Rc::clone(pod));
         }
         let other = pods.iter().find(|(known, _)| known.model == id.model);
-        let (_, other) = other.ok_or_else(|| format!("model {} is not configured", id.model))?;
+        let (_, other) = other.ok_or_else(|| words!("model {} is not configured", id.model))?;
         let pod = Rc::new(other.beside(id.clone(), self.observed(&id))?);
         unlisted.insert(id, Rc::clone(&pod));
         Ok(pod)

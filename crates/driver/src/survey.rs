@@ -11,6 +11,7 @@ use ledger::{Event, Millis};
 use tokio::task::spawn_local;
 use tokio::time::{sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
+use vipu_types::Words;
 
 use crate::pod_in_use::PodInUse;
 use crate::restart_on_panic::restarted_on_panic;
@@ -121,7 +122,7 @@ enum Contact {
     NotAsked,
     Answers,
     /// It gives no usable answer, for this reason.
-    Trouble(String),
+    Trouble(Words),
 }
 
 /// A change of the contact.
@@ -157,7 +158,7 @@ mod tests {
     #[test]
     fn each_cause_is_news_once() {
         let error = |call: &str, cause: &str| {
-            let (message, cause) = (format!("{call}: {cause}"), cause.to_owned());
+            let (message, cause) = (format!("{call}: {cause}").into(), cause.into());
             CallError { failure: Failure::Unclear, message, cause }
         };
         let (refused, again) = (error("list IPUs", "refused"), error("list partitions", "refused"));

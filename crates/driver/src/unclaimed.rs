@@ -9,7 +9,7 @@ use std::rc::Rc;
 use ledger::{Event, SeenPartition};
 use tokio::time::sleep;
 use tracing::{info, warn};
-use vipu_types::{PartitionId, PodId};
+use vipu_types::{PartitionId, PodId, Words};
 
 use crate::pauses::{Backoff, RETRY_CAP};
 use crate::pod_in_use::PodInUse;
@@ -50,11 +50,11 @@ async fn try_to_remove<W: Environment>(shared: Rc<SharedState<W>>, id: PodId, pa
     let outcome = async {
         let _turn = tracked.turn.lock().await;
         if matches!(tracked.owner.get(), PartitionOwner::Ours | PartitionOwner::Others) {
-            return Err("a job has come to use its name".to_owned());
+            return Err("a job has come to use its name".into());
         }
         if pod.settings.has_in_pool(&partition) {
             return Err(
-                "it is of the model's pool (Pool), whose partitions only administrators remove".to_owned()
+                "it is of the model's pool (Pool), whose partitions only administrators remove".into()
             );
         }
         in_charge(&shared).await?;
@@ -94,7 +94,7 @@ async fn settled<W: Environment>(
     pod: &PodInUse<W::Controller>,
     tracked: &Tracked,
     seen: &SeenPartition,
-) -> Result<(), String> {
+) -> Result<(), Words> {
     let (controller, partition) = (pod.controller.name(), &seen.partition);
     let _turn = tracked.turn.lock().await;
     let remove = async || {
@@ -102,7 +102,7 @@ async fn settled<W: Environment>(
         removed(pod, tracked, partition).await?;
         let event = Event::UnclaimedGone { pod: pod.id.clone(), partition: partition.clone() };
         shared.environment.report(event);
-        Ok::<_, String>(())
+        Ok::<_, Words>(())
     };
     // Another cluster may have a partition of this name on another controller.
     let is_home = tracked.home.borrow().as_ref() == Some(&pod.id);
@@ -127,8 +127,8 @@ async fn settled<W: Environment>(
 
 /// Confirms that this slurmctld is in charge. A successor's job may have the partition by now, and our
 /// journal does not show that.
-async fn in_charge<W: Environment>(shared: &SharedState<W>) -> Result<(), String> {
-    shared.resources.confirm().await.map_err(|error| error.to_string())
+async fn in_charge<W: Environment>(shared: &SharedState<W>) -> Result<(), Words> {
+    shared.resources.confirm().await.map_err(Words::of)
 }
 
 /// Reports a partition without a claim. While the journal cannot be read, it may be one of ours and in use.

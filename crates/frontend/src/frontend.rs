@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use ledger::{Action, Claim, Ending, Event, LicenseReservations, Millis, ModelFacts, Seconds, WholeTimes};
 use tracing::error;
-use vipu_types::{GresType, IpuCount, JobRun, ModelName};
+use vipu_types::{GresType, IpuCount, JobRun, ModelName, Words};
 
 use crate::between_callbacks::{AccountingNotes, TestNotes};
 use crate::expected::Expected;
@@ -30,7 +30,7 @@ pub struct Frontend {
     shared_ledger: SharedLedger,
     models: Mutex<Arc<Models>>,
     /// The reason why no partition can be made until slurmctld is restarted.
-    out_of_order: OnceLock<String>,
+    out_of_order: OnceLock<Words>,
     closed: AtomicBool,
     /// Whether the journal was read, or cannot be read.
     has_read_journal: AtomicBool,
@@ -115,7 +115,7 @@ impl Frontend {
     pub fn distrust_because(&self, reason: &str) {
         self.shared_ledger.distrust();
         self.note_journal_read();
-        if self.out_of_order.set(reason.to_owned()).is_ok() {
+        if self.out_of_order.set(reason.into()).is_ok() {
             error!("no IPU job starts until slurmctld is restarted");
             self.tell_all_models();
         }
@@ -125,7 +125,7 @@ impl Frontend {
     /// caller writes the reason into the log, as an error or as a warning.
     pub fn give_up(&self, reason: &str) {
         self.note_journal_read();
-        let _ = self.out_of_order.set(reason.to_owned());
+        let _ = self.out_of_order.set(reason.into());
         self.tell_all_models();
     }
 
@@ -148,7 +148,7 @@ impl Frontend {
     /// The reason why no IPU job may start until slurmctld is restarted, if there is one. It takes precedence
     /// over the ledger.
     pub fn out_of_order(&self) -> Option<&str> {
-        self.out_of_order.get().map(String::as_str)
+        self.out_of_order.get().map(|reason| &**reason)
     }
 
     /// The ledger, locked for a question.

@@ -10,6 +10,7 @@ use ledger::{IdleRules, KeepIdleFor, ModelFacts, Placement, ReuseReset};
 use vipu_conf::{Accounting, AuditLevel, AuditTo, Mode, OnPartitionError, Settings, SizePolicy};
 use vipu_types::{
     ControllerName, Delivery, GresRequest, GresType, IpuCount, ModelName, PartitionId, PodId, RequeuePause,
+    Words,
 };
 
 use crate::cabling::Cabling;
@@ -106,7 +107,7 @@ impl Model {
 
     /// The model in the form of the ledger. `trouble` is the reason why its jobs cannot start, if there is
     /// one.
-    pub fn facts(&self, name: &ModelName, trouble: Option<String>) -> ModelFacts {
+    pub fn facts(&self, name: &ModelName, trouble: Option<Words>) -> ModelFacts {
         ModelFacts {
             model: name.clone(),
             controllers: self.controllers().to_vec(),

@@ -2,9 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use vipu_types::{
-    BadValue, Contradiction, GresRequest, GresType, IpuCount, Misfit, ModelName, NotASize, RequestError,
-};
+use vipu_types::{BadValue, GresRequest, GresType, IpuCount, ModelName, NotASize, Words};
 
 use crate::models::{Models, size_below};
 
@@ -22,16 +20,16 @@ const USUAL_LINE: usize = 192;
 /// The fault of a request.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Fault {
+    /// The request is not in the grammar, or contradicts the options.
     #[error(transparent)]
-    Grammar(#[from] RequestError),
+    Request(#[from] Words),
     #[error(transparent)]
     NotASize(#[from] NotASize),
     #[error(transparent)]
     BadValue(#[from] BadValue),
+    /// The shape is that of no partition of this size.
     #[error(transparent)]
-    Contradiction(#[from] Contradiction),
-    #[error(transparent)]
-    Misfit(#[from] Misfit),
+    Misfit(Words),
     /// The text of [`crate::limits::Most`].
     #[error("{0}")]
     TooLarge(String),
@@ -52,8 +50,8 @@ pub(crate) enum Fault {
 
 impl Refusal {
     /// The line for the user.
-    pub(crate) fn into_line(self) -> String {
-        self.line
+    pub(crate) fn into_line(self) -> Words {
+        self.line.into()
     }
 
     /// Whether no system could meet the request, with any configuration.
@@ -130,11 +128,7 @@ impl Models {
     pub(crate) fn refusal(&self, fault: Fault, valid: Valid) -> Refusal {
         let for_good = matches!(
             fault,
-            Fault::Grammar(_)
-                | Fault::NotASize(_)
-                | Fault::BadValue(_)
-                | Fault::Contradiction(_)
-                | Fault::NotOnePartition(_)
+            Fault::Request(_) | Fault::NotASize(_) | Fault::BadValue(_) | Fault::NotOnePartition(_)
         );
         let mut line = String::with_capacity(USUAL_LINE);
         // Writing to a String cannot fail.

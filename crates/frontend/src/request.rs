@@ -194,7 +194,9 @@ impl Models {
         if size.get() > most.ipus {
             return Err(self.refusal(Fault::TooLarge(most.to_string()), valid(&[largest])));
         }
-        shape.check(size, model.link_domain()).map_err(|why| self.refusal(why.into(), Valid::NONE))?;
+        shape
+            .check(size, model.link_domain())
+            .map_err(|why| self.refusal(Fault::Misfit(why), Valid::NONE))?;
         let resolved = Resolved { model: name.clone(), size, shape };
         let sizes = only_size.map_or_else(|| "1, 2, 4 ... IPUs".to_owned(), |whole| format!("{whole} IPUs"));
         let lacks_type = written == Written::Gres && request.of.is_none() && model.sizes.is_some();

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use vipu_client::{BadEndpoint, Endpoint};
 use vipu_conf::Settings;
-use vipu_types::{ControllerName, Grant, ModelName, PartitionId};
+use vipu_types::{ControllerName, Grant, ModelName, PartitionId, Words};
 
 /// An order: the partition, the user and the directory.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub(crate) enum Refusal {
         model: ModelName,
         conf_dir: PathBuf,
         /// Not for users: they choose the file that is read here, and errors quote its text.
-        detail: String,
+        detail: Words,
     },
     #[error(
         "partition {partition} is not of job {job}; unless the job itself changed SLURM_VIPU_JOB_{job}, the administrator \

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use vipu_types::{JobRun, PartitionId, PodId};
+use vipu_types::{JobRun, PartitionId, PodId, Words};
 
 use crate::event::SeenPartition;
 use crate::{Claim, Seconds};
@@ -103,10 +103,10 @@ pub enum HostAction {
     OpenLaunch(Claim),
     /// End the run with this reason. A batch job is requeued and held. Answer: [`crate::Event::Fini`] from
     /// Slurm, or [`crate::Event::RunVanished`].
-    FailRun(Claim, String),
+    FailRun(Claim, Words),
     /// End the run with this reason, and let its job wait for room once more. A batch job is requeued without
     /// a hold. Answers as for [`HostAction::FailRun`].
-    SendBack(Claim, String),
+    SendBack(Claim, Words),
     /// Wait for the job's nodes. Answer: [`crate::Event::NodesDone`].
     AwaitNodes(Claim),
     /// Open the completion gate, after the launch gate if that is still raised. No answer.
@@ -119,9 +119,9 @@ pub enum HostAction {
     /// Lower the launch gate of an ended run whose completion gate is not raised. The job may have a newer
     /// run, which this action must not launch. No answer.
     DropLaunch(Claim),
-    /// Handle a running job whose partition cannot be used, for this reason in words for people. Sent once
+    /// Handle a running job whose partition cannot be used, for this reason. Sent once
     /// until that changes. No answer.
-    Broken(Claim, String),
+    Broken(Claim, Words),
     /// Tell the user of a running job that its partition is on other IPUs now. No answer.
     TellRelocated(Claim),
     /// Wait until this time, or until the job is requeued. Answer: [`crate::Event::KeepOver`].

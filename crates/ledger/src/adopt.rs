@@ -1,5 +1,7 @@
 //! Jobs and partitions of an earlier slurmctld.
 
+use vipu_types::words;
+
 use crate::{Action, AdoptedAs, Claim, DriverAction, Gates, HostAction, Launch, Ledger, Millis, Phase, Step};
 
 impl Ledger {
@@ -58,7 +60,7 @@ impl Ledger {
         let Some((serial, holder)) = self.claims.holder(&claim.partition) else { return };
         if holder.phase.launch_raised() {
             let (partition, claim) = (holder.claim.partition.clone(), holder.claim.clone());
-            let reason = format!("partition {partition} is another job's by now");
+            let reason = words!("partition {partition} is another job's by now");
             todo.push(Action::Driver(DriverAction::CancelCreate(partition)));
             todo.push(Action::Host(HostAction::SendBack(claim, reason)));
         }
@@ -77,7 +79,7 @@ fn refuse_adoption(claim: Claim, found: AdoptedAs, todo: &mut Vec<Action>) {
             todo.push(Action::Host(HostAction::OpenCompletion { claim, launch_raised: false }));
         }
         AdoptedAs::Starting => {
-            let reason = format!("partition {} is another job's by now", claim.partition);
+            let reason = words!("partition {} is another job's by now", claim.partition);
             todo.push(Action::Host(HostAction::SendBack(claim, reason)));
         }
         AdoptedAs::Running | AdoptedAs::Kept(_) => {}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use vipu_types::{ControllerName, IpuCount, ModelName, PodId};
+use vipu_types::{ControllerName, IpuCount, ModelName, PodId, Words};
 
 use crate::model::Model;
 use crate::pod::Pod;
@@ -33,7 +33,7 @@ impl Ledger {
     }
 
     /// Sets or clears the trouble of a model.
-    pub(crate) fn trouble(&mut self, name: ModelName, reason: Option<String>, todo: &mut Vec<Action>) {
+    pub(crate) fn trouble(&mut self, name: ModelName, reason: Option<Words>, todo: &mut Vec<Action>) {
         let before = self.largest_now(&name);
         match reason {
             Some(reason) => drop(self.troubles.insert(name.clone(), reason)),

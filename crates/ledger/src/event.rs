@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use std::collections::BTreeMap;
 
-use vipu_types::{ModelName, PartitionId, Place, PodId};
+use vipu_types::{ModelName, PartitionId, Place, PodId, Words};
 
 use crate::{Claim, Drain, DrainScope, Millis, ModelFacts, PoolBlock, Seconds};
 
@@ -49,7 +49,7 @@ pub struct SeenPartition {
     /// that another IPU has already, still counts as one used IPU.
     pub places: Vec<Place>,
     /// The reason why no program can use it, in the controller's words. None if it can be used.
-    pub fault: Option<String>,
+    pub fault: Option<Words>,
     /// The controller shows it as removed. It is not usable any more, but its name and its IPUs are not free
     /// yet.
     pub leaving: bool,
@@ -96,7 +96,7 @@ pub enum Event {
         /// The partitions.
         partitions: Vec<PoolPartition>,
         /// Those that it should have and has not, with the reasons.
-        missing: BTreeMap<PartitionId, String>,
+        missing: BTreeMap<PartitionId, Words>,
     },
     /// IPUs that are known to be unusable. The next [`Event::Inventory`] of the Pod is of the same listing, and counts
     /// none of them as faulty.
@@ -117,16 +117,16 @@ pub enum Event {
     Unreachable {
         /// The controller, and the model it serves.
         pod: PodId,
-        /// The text for people.
-        reason: String,
+        /// The reason.
+        reason: Words,
     },
     /// A resource that all jobs of a model need is in trouble, for example its directory or the journal, or
     /// the trouble is over. During a trouble no job starts.
     Trouble {
         /// The model.
         model: ModelName,
-        /// The text for people: what is wrong, where, and what to do. None when the trouble is over.
-        reason: Option<String>,
+        /// What is wrong, where, and what to do. None when the trouble is over.
+        reason: Option<Words>,
     },
     /// A controller answers but refuses the partitions of all jobs, or no longer does. Few jobs may ask
     /// meanwhile. Each repetition of this event lets more jobs ask.
@@ -134,7 +134,7 @@ pub enum Event {
         /// The controller, and the model it serves.
         pod: PodId,
         /// The controller's words. None when the refusals are over.
-        reason: Option<String>,
+        reason: Option<Words>,
     },
     /// An administrator drains IPUs, which need not be known yet. Replaces an earlier drain of the same scope.
     Drain(Drain),
@@ -206,7 +206,7 @@ pub enum Event {
         /// The partition.
         partition: PartitionId,
         /// The controller's or the file system's own words.
-        reason: String,
+        reason: Words,
     },
     /// The partition was not made, for a reason that says nothing about its job. The run is sent back into
     /// the line. Its next partition has another id.
@@ -214,7 +214,7 @@ pub enum Event {
         /// The partition.
         partition: PartitionId,
         /// The reason.
-        reason: String,
+        reason: Words,
     },
     /// The controller has no room for the partition at the moment. The create is tried again.
     NoRoom(PartitionId),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use vipu_types::{ModelName, PartitionId, PodId};
+use vipu_types::{ModelName, PartitionId, PodId, Words, words};
 
 use crate::claim::Serial;
 use crate::claims::Claims;
@@ -26,7 +26,7 @@ use crate::{
 pub struct Ledger {
     pub(crate) models: BTreeMap<ModelName, Model>,
     /// The trouble of each model that is in trouble. The model need not be known yet.
-    pub(crate) troubles: BTreeMap<ModelName, String>,
+    pub(crate) troubles: BTreeMap<ModelName, Words>,
     /// The Pods of all models, and only those.
     pub(crate) pods: BTreeMap<PodId, Pod>,
     pub(crate) claims: Claims,
@@ -250,7 +250,7 @@ impl Ledger {
         let before = self.largest_now(&id.model);
         let Some(pod) = self.pods.get_mut(id) else { return false };
         if hardware.ipus > MOST_IPUS {
-            pod.lost(now, format!("it lists {} IPUs, more than any system has", hardware.ipus));
+            pod.lost(now, words!("it lists {} IPUs, more than any system has", hardware.ipus));
             return false;
         }
         let findings = self.compare(id, asked, hardware.ipus, &partitions);

@@ -1,5 +1,7 @@
 //! The transitions of a claim from one phase to the next.
 
+use vipu_types::Words;
+
 use crate::{Action, Claim, DriverAction, Ending, Gates, HostAction, Making, Phase, Seconds, Step};
 
 /// A signal to one claim.
@@ -11,7 +13,7 @@ pub(crate) enum Signal {
     /// [`crate::Event::CreateFailed`], [`crate::Event::CreatePutOff`]
     CreateFailed {
         /// The reason.
-        reason: String,
+        reason: Words,
         /// The failure says nothing about the job, for example because the controller answers no job. The job
         /// goes back into the line.
         may_wait: bool,
@@ -19,7 +21,7 @@ pub(crate) enum Signal {
     /// [`crate::Event::CreateCancelled`]
     CreateCancelled,
     /// The partition has no room, and will have none soon.
-    Hopeless(String),
+    Hopeless(Words),
     /// [`crate::Event::Launched`]
     Launched,
     /// [`crate::Event::RunVanished`]
@@ -217,7 +219,7 @@ impl Step {
 }
 
 /// Ends the run by this action: its job fails, or waits in line again.
-fn failed(end: fn(Claim, String) -> HostAction, claim: &Claim, reason: String) -> Transition {
+fn failed(end: fn(Claim, Words) -> HostAction, claim: &Claim, reason: Words) -> Transition {
     let actions = [Action::Host(end(claim.clone(), reason.clone())), survey(claim)];
     Transition::to(Phase::Failed { reason }, actions)
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use vipu_types::{ControllerName, IpuCount, ModelName, Placement, PodId};
+use vipu_types::{ControllerName, IpuCount, ModelName, Placement, PodId, Words};
 
 /// The configuration of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct ModelFacts {
     /// The rules for partitions that stay after their jobs.
     pub idle: IdleRules,
     /// The reason why none of its jobs can start for now, for example a broken `vipu.conf`.
-    pub trouble: Option<String>,
+    pub trouble: Option<Words>,
 }
 
 impl ModelFacts {

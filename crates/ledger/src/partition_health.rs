@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use vipu_types::Place;
+use vipu_types::{Place, Words};
 
 use crate::{Millis, SeenPartition};
 
@@ -13,7 +13,7 @@ pub(crate) struct PartitionHealth {
     /// believed.
     missing: Option<Millis>,
     /// The fault that was told last.
-    told: Option<String>,
+    told: Option<Words>,
     /// A fault was told at any time.
     was_faulty: bool,
     /// The places of its IPUs, sorted. Empty if no listing gave them.
@@ -25,7 +25,7 @@ pub(crate) struct PartitionHealth {
 
 /// A finding about a partition that has to be told.
 pub(crate) enum News {
-    Broken(String),
+    Broken(Words),
     Relocated,
 }
 
@@ -79,9 +79,9 @@ impl PartitionHealth {
     /// Returns the fault as news, once.
     fn broken(&mut self, words: &str) -> Option<News> {
         let is_known = self.told.as_deref() == Some(words);
-        self.told = Some(words.to_owned());
+        self.told = Some(words.into());
         self.was_faulty = true;
-        (!is_known).then(|| News::Broken(words.to_owned()))
+        (!is_known).then(|| News::Broken(words.into()))
     }
 
     fn moved(&mut self, places: &[Place], ipus: u32) -> bool {

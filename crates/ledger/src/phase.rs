@@ -1,5 +1,7 @@
 //! The phases of a claim and their meaning.
 
+use vipu_types::Words;
+
 use crate::Seconds;
 
 /// The phase of a claim. Each phase is entered with the action whose answer leaves it, so no claim can be
@@ -17,7 +19,7 @@ pub enum Phase {
     /// There is no room, and there will be none soon. The create was told to end early. Launch gate raised.
     GivenUp {
         /// The reason why there is no room.
-        reason: String,
+        reason: Words,
     },
     /// The partition is up, and the launch gate is being opened.
     Ready,
@@ -26,7 +28,7 @@ pub enum Phase {
     /// There will be no partition. The run is being ended. Launch gate raised.
     Failed {
         /// The controller's or the file system's own words.
-        reason: String,
+        reason: Words,
     },
     /// The run failed, and its partition is kept for a while. The journal entry is being written.
     Keeping {

@@ -5,7 +5,7 @@ pub(crate) mod pool;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use vipu_types::{IpuCount, ModelName, PartitionId, Place};
+use vipu_types::{IpuCount, ModelName, PartitionId, Place, Words};
 
 use crate::claim::Serial;
 use crate::drains::DrainedIpus;
@@ -29,7 +29,7 @@ pub enum Contact {
     /// It answered.
     Reached,
     /// It gave no answer, or one without sense: the reason.
-    Lost(String),
+    Lost(Words),
 }
 
 /// The IPUs of a controller, in its own count.
@@ -207,7 +207,7 @@ impl Pod {
     }
 
     /// Notes that the controller did not answer.
-    pub(crate) fn lost(&mut self, now: Millis, reason: String) {
+    pub(crate) fn lost(&mut self, now: Millis, reason: Words) {
         if !self.is_lost() {
             self.contact_since = now;
         }

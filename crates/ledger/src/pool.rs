@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use vipu_types::{ControllerName, IpuCount, ModelName, PartitionId, PodId};
+use vipu_types::{ControllerName, IpuCount, ModelName, PartitionId, PodId, Words};
 
 use crate::pod::Pod;
 use crate::{
@@ -143,7 +143,7 @@ impl Ledger {
         &mut self,
         id: &PodId,
         mut partitions: Vec<PoolPartition>,
-        missing: BTreeMap<PartitionId, String>,
+        missing: BTreeMap<PartitionId, Words>,
     ) {
         let others = || self.pods.iter().filter(|(other, _)| *other != id).map(|(_, pod)| pod);
         let is_elsewhere = |partition: &PartitionId| {
@@ -153,7 +153,7 @@ impl Ledger {
         };
         for it in &mut partitions {
             if is_elsewhere(&it.seen.partition) {
-                it.seen.fault = Some("another Pod has a partition of this name".to_owned());
+                it.seen.fault = Some("another Pod has a partition of this name".into());
             }
         }
         if let Some(pod) = self.pods.get_mut(id) {

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use vipu_types::Words;
+
 use crate::Millis;
 
 /// The time in milliseconds for which a removal under way explains a refusal. After that there is room
@@ -106,7 +108,7 @@ const NEW_ROUND: u32 = 10;
 /// itself be at fault. The jobs of each user are therefore counted separately, and at first one job may ask.
 #[derive(Clone, Debug)]
 pub(crate) struct RefusingController {
-    pub(crate) reason: String,
+    pub(crate) reason: Words,
     /// The number of reports that it refuses. There is one a minute.
     said: u32,
     /// The number of jobs of each user that have asked since.
@@ -115,13 +117,13 @@ pub(crate) struct RefusingController {
 
 impl RefusingController {
     /// The refusals at the first report.
-    pub(crate) fn new(reason: String) -> Self {
+    pub(crate) fn new(reason: Words) -> Self {
         Self { reason, said: 1, asked: BTreeMap::new() }
     }
 
     /// Takes a further report, a minute later. `is_asked` is whether a job asks at present. Returns whether
     /// more jobs may ask than before.
-    pub(crate) fn said_again(&mut self, reason: String, is_asked: bool) -> bool {
+    pub(crate) fn said_again(&mut self, reason: Words, is_asked: bool) -> bool {
         let before = self.allowance();
         (self.reason, self.said) = (reason, self.said.saturating_add(1));
         // Some job has to find the end of the refusals. If all jobs that asked have left, others may ask.

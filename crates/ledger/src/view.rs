@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 
-use vipu_types::{ModelName, PartitionId, Place, PodId};
+use vipu_types::{ModelName, PartitionId, Place, PodId, Words};
 
 use crate::claim::Serial;
 use crate::claim_record::Record;
@@ -60,7 +60,7 @@ pub struct PodView {
     /// The partitions of its pool, in the order of the layout. Empty if it has none.
     pub pool: Vec<PoolMember>,
     /// The partitions that its pool should have and has not, with the reasons.
-    pub missing: BTreeMap<PartitionId, String>,
+    pub missing: BTreeMap<PartitionId, Words>,
     /// IPUs that would be free without the drains.
     pub drained: u32,
     /// Free IPUs.

@@ -1,6 +1,6 @@
 //! The reasons why a job cannot have its partition now.
 
-use vipu_types::{IpuCount, ModelName};
+use vipu_types::{IpuCount, ModelName, Words};
 
 /// The reason why a job cannot have its partition now, short enough for squeue's Reason column.
 ///
@@ -23,7 +23,7 @@ pub enum Wait {
         /// The model.
         model: ModelName,
         /// [`crate::ModelFacts::trouble`].
-        trouble: String,
+        trouble: Words,
     },
     /// The size exceeds the limit of one job.
     #[error("vipu: {size} {} wanted, a job on {model} gets at most {largest}", ipus(*size))]
@@ -47,7 +47,7 @@ pub enum Wait {
         /// The model.
         model: ModelName,
         /// The reason given in [`crate::Event::Unreachable`].
-        reason: String,
+        reason: Words,
     },
     /// An administrator drained all controllers that answer.
     #[error("vipu: {model} is drained: {reason}")]

@@ -1,7 +1,7 @@
 //! The consequences of a controller's refusals: which creates are given up, and which jobs may still ask a controller
 //! that refuses every partition.
 
-use vipu_types::{ControllerName, IpuCount, PartitionId, PodId};
+use vipu_types::{ControllerName, IpuCount, PartitionId, PodId, Words, words};
 
 use crate::claim::Serial;
 use crate::ipu_holders::IpuHolder;
@@ -33,7 +33,7 @@ impl Ledger {
             in_vain.map(|(serial, record)| (serial, record.claim.size)).collect();
         for (serial, size) in in_vain {
             if let Some(why) = self.hopeless(now, id, asked, serial) {
-                let reason = format!("no room for {size} IPUs on {id}: {why}");
+                let reason = words!("no room for {size} IPUs on {id}: {why}");
                 self.signal(now, serial, Signal::Hopeless(reason), todo);
             }
         }
@@ -61,7 +61,7 @@ impl Ledger {
     }
 
     /// Notes that a controller refuses all jobs, for the first time or again, or that it no longer does.
-    pub(crate) fn refuses(&mut self, id: &PodId, reason: Option<String>, todo: &mut Vec<Action>) {
+    pub(crate) fn refuses(&mut self, id: &PodId, reason: Option<Words>, todo: &mut Vec<Action>) {
         let before = self.largest_now(&id.model);
         let asking = self.claims.of_pod(id).filter(|(_, record)| record.phase.is_asked_for());
         let users: Vec<u32> = asking.map(|(_, record)| record.claim.user).collect();

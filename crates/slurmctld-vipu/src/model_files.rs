@@ -14,7 +14,7 @@ use vipu_client::{Client, Endpoint};
 use vipu_conf::{
     AuditLevel, Good, InForce, LoadError, Loaded, Mode, SavedConf, Settings, TypesOfNodes, against_nodes,
 };
-use vipu_types::{ControllerName, ModelName, ModelPool, PodId, Pool, gres_types};
+use vipu_types::{ControllerName, ModelName, ModelPool, PodId, Pool, Words, gres_types};
 
 use crate::node_gres::{consumable, models_on_nodes};
 use crate::reporting_controller::ReportingController;
@@ -167,9 +167,9 @@ fn setups(
     model: &ModelName,
     own: &Settings,
     connect: &Connect<'_>,
-) -> Result<Vec<PodSetup<ReportingController>>, String> {
+) -> Result<Vec<PodSetup<ReportingController>>, Words> {
     let of_model = |pool: &Pool| ModelPool::new(pool.clone(), &own.partition_prefix, model);
-    let pool = own.pool.as_ref().map(of_model).transpose().map_err(|why| why.to_string())?;
+    let pool = own.pool.as_ref().map(of_model).transpose()?;
     let settings = ModelSettings {
         create_timeout: own.create_timeout,
         max_retries: own.max_retries,
@@ -193,7 +193,7 @@ fn setups(
             access: own.access(),
             ..Endpoint::plain(name.host(), name.port(), own.api_timeout)
         };
-        let client = Client::new(endpoint).map_err(|why| why.to_string())?;
+        let client = Client::new(endpoint).map_err(Words::of)?;
         let pod = PodId { model: model.clone(), controller: name.clone() };
         let controller = connect(pod.clone(), client, own.audit_level);
         Ok(PodSetup { pod, settings: settings.clone(), controller })

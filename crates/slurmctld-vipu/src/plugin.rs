@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use tracing::{error, warn};
 use vipu_admin::SOCKET;
 use vipu_client::Client;
-use vipu_conf::{AdminSocket, AuditLevel, InForce, LoadError, SavedConf, Standing};
+use vipu_conf::{AdminSocket, AuditLevel, InForce, SavedConf, Standing};
 use vipu_status::ConfFile;
 use vipu_types::{ModelName, PodId};
 
@@ -239,7 +239,7 @@ impl Plugin {
         let in_force = self.in_force.lock().unwrap_or_else(PoisonError::into_inner);
         let read = self.conf_read.load(Ordering::Relaxed);
         let file = |(model, standing): (&ModelName, &Standing)| {
-            let error = standing.error.as_ref().map(LoadError::one_line);
+            let error = standing.error.as_ref().map(|error| error.one_line().into());
             (model.clone(), ConfFile { read, error, in_force: standing.settings.is_some() })
         };
         in_force.iter().map(file).collect()

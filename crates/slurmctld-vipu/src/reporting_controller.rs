@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use driver::{CallError, Controller, CreateRequest, Failure, Listing, ModelSettings, PartitionState};
 use vipu_client::Client;
 use vipu_status::ControllerCounters;
-use vipu_types::{ControllerName, JobRun, PartitionId, PodId};
+use vipu_types::{ControllerName, JobRun, PartitionId, PodId, Words};
 
 use crate::audit_thread::{Audit, Change};
 
@@ -117,7 +117,7 @@ impl Controller for ReportingController {
     }
 
     /// The calls to a controller that left its model's list are not counted: the document does not have it.
-    fn beside(&self, name: &ControllerName) -> Result<Self, String> {
+    fn beside(&self, name: &ControllerName) -> Result<Self, Words> {
         let pod = PodId { controller: name.clone(), ..self.pod.clone() };
         Ok(Self::new(pod, self.client.beside(name)?, Arc::default(), self.audit.clone()))
     }

@@ -1,5 +1,7 @@
 //! Values that are one of a few words.
 
+use vipu_types::words;
+
 use crate::value::Value;
 
 /// Makes each list of words an enumeration with `name`, a reader, and the unit of its key.
@@ -28,7 +30,7 @@ macro_rules! choices {
             pub(crate) fn read(text: &str) -> Value<Self> {
                 let mut all = [$(Self::$variant),+].into_iter();
                 let found = all.find(|one| one.name().eq_ignore_ascii_case(text));
-                found.ok_or_else(|| format!("{} ({})", $not, [$($word),+].join(", ")))
+                found.ok_or_else(|| words!("{} ({})", $not, [$($word),+].join(", ")))
             }
         }
     )+};

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use vipu_types::{Words, words};
+
 use crate::keys::KEYS;
 use crate::problem::{Problem, Reason};
 
@@ -42,10 +44,10 @@ pub enum LoadError {
 
 impl LoadError {
     /// The error in one line, as for a log or a job's reason.
-    pub fn one_line(&self) -> String {
+    pub fn one_line(&self) -> Words {
         match self {
             Self::Broken(broken) => broken.one_line(),
-            other => other.to_string(),
+            other => Words::of(other),
         }
     }
 }
@@ -71,16 +73,16 @@ pub struct Broken {
 
 impl Broken {
     /// The first problem, and how many more there are, in one line with the file's bare name.
-    pub fn one_line(&self) -> String {
+    pub fn one_line(&self) -> Words {
         let name = self.path.file_name().map_or(self.path.as_path(), Path::new).display();
-        let Some(first) = self.problems.first() else { return format!("{name}: broken") };
+        let Some(first) = self.problems.first() else { return words!("{name}: broken") };
         let place = first.spot.as_ref().map_or(String::new(), |spot| format!("{}:", spot.line));
         let more = match self.problems.len() - 1 {
             0 => String::new(),
             1 => " (and 1 more error)".to_owned(),
             n => format!(" (and {n} more errors)"),
         };
-        format!("{name}:{place} {}{more}", first.reason)
+        words!("{name}:{place} {}{more}", first.reason)
     }
 }
 

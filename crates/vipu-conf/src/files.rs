@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use vipu_types::{BadPool, ModelName, ModelPool, OfferedModels};
+use vipu_types::{ModelName, ModelPool, OfferedModels, Words};
 
 use crate::choice::{Layer, Mode};
 use crate::error::{Broken, LoadError};
@@ -139,8 +139,8 @@ impl Good {
     fn check_pool(&self, model: &ModelName) -> Result<(), Broken> {
         let Some(pool) = &self.settings.pool else { return Ok(()) };
         let checked = ModelPool::new(pool.clone(), &self.settings.partition_prefix, model);
-        let broken = |why: BadPool| {
-            let problems = vec![Given::sort(&self.text).0.with_bad_pool(why.to_string())];
+        let broken = |why: Words| {
+            let problems = vec![Given::sort(&self.text).0.with_bad_pool(why)];
             Broken { path: self.path.clone(), problems }
         };
         checked.map(drop).map_err(broken)

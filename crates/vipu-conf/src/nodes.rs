@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use slurm_conf::HostList;
-use vipu_types::ControllerName;
+use vipu_types::{ControllerName, words};
 
 use crate::value::{Value, controller};
 
@@ -17,27 +17,27 @@ pub(crate) fn nodes(
     let mut found = BTreeMap::new();
     let mut owners: BTreeMap<String, ControllerName> = BTreeMap::new();
     for element in text.split_whitespace() {
-        let (name, list) = element.split_once('=').ok_or_else(|| format!("'{element}' is not {FORM}"))?;
-        let name = controller(name, default_port).map_err(|why| format!("'{name}' is {why}"))?;
+        let (name, list) = element.split_once('=').ok_or_else(|| words!("'{element}' is not {FORM}"))?;
+        let name = controller(name, default_port).map_err(|why| words!("'{name}' is {why}"))?;
         if !controllers.contains(&name) {
-            return Err(format!("ApiHost has no controller {name}"));
+            return Err(words!("ApiHost has no controller {name}"));
         }
-        let hosts = HostList::parse(list).map_err(|why| format!("the nodes of {name}: {why}"))?;
+        let hosts = HostList::parse(list).map_err(|why| words!("the nodes of {name}: {why}"))?;
         let own: BTreeSet<String> = hosts.names().collect();
         if own.is_empty() {
-            return Err(format!("{name} has no nodes: '{element}' is not {FORM}"));
+            return Err(words!("{name} has no nodes: '{element}' is not {FORM}"));
         }
         for node in own {
             if let Some(other) = owners.insert(node.clone(), name.clone()) {
-                return Err(format!("node {node} cannot be of {other} and of {name}"));
+                return Err(words!("node {node} cannot be of {other} and of {name}"));
             }
         }
         if found.insert(name.clone(), list.to_owned()).is_some() {
-            return Err(format!("{name} is given twice: write one list"));
+            return Err(words!("{name} is given twice: write one list"));
         }
     }
     match controllers.iter().find(|name| !found.contains_key(name)) {
-        Some(left) => Err(format!("{left} has no nodes, so that no job could use it: add {left}=<nodes>")),
+        Some(left) => Err(words!("{left} has no nodes, so that no job could use it: add {left}=<nodes>")),
         None => Ok(found),
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
+use vipu_types::Words;
+
 /// One error in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -54,7 +56,7 @@ pub enum Reason {
         /// The value.
         value: String,
         /// The error, and what would be valid.
-        valid: String,
+        valid: Words,
     },
     /// The GRES types on the nodes are sizes of partitions, which only a pool has.
     #[error(

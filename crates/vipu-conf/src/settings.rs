@@ -5,8 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use vipu_types::{
-    Access, BadPool, BadWeeklyTimes, ControllerName, Delivery, HostMap, PartitionId, Pool, Tls, TlsIdentity,
-    WeeklyTimes,
+    Access, ControllerName, Delivery, HostMap, PartitionId, Pool, Tls, TlsIdentity, WeeklyTimes, Words, words,
 };
 
 use crate::choice::{Mode, Placement};
@@ -95,7 +94,7 @@ impl<'a> Given<'a> {
             (None, Preset::Required) => return Err(missing(key)),
         };
         let control = text.chars().any(char::is_control);
-        let result = if control { Err("has a control character".to_owned()) } else { read(text) };
+        let result = if control { Err("has a control character".into()) } else { read(text) };
         let bad = |valid| Reason::BadValue { key: key.name, value: text.to_owned(), valid };
         result.map(Some).map_err(|valid| self.problem(bad(valid), span))
     }
@@ -111,7 +110,7 @@ impl<'a> Given<'a> {
     }
 
     /// The problem of a pool whose ids are not possible with the model's name.
-    pub(crate) fn with_bad_pool(&self, why: String) -> Problem {
+    pub(crate) fn with_bad_pool(&self, why: Words) -> Problem {
         let given = self.values.get(Key::Pool.name);
         let value = given.map(|value| value.text.clone()).unwrap_or_default();
         let spot = given.map(|value| Spot::of(self.text, &value.span));
@@ -165,7 +164,7 @@ impl<'a> Given<'a> {
     /// Fails if one of `others` is not given, because the value means nothing without it.
     pub(crate) fn needs(&self, others: &[Key]) -> Value<()> {
         match others.iter().find(|other| !self.has(other)) {
-            Some(other) => Err(format!("means nothing alone: give {} too", other.name)),
+            Some(other) => Err(words!("means nothing alone: give {} too", other.name)),
             None => Ok(()),
         }
     }
@@ -205,19 +204,19 @@ impl Given<'_> {
             }
             Mode::Pool | Mode::Shared | Mode::Host => None,
         };
-        fault.map_or(Ok(mode), |fault| Err(fault.to_owned()))
+        fault.map_or(Ok(mode), |fault| Err(fault.into()))
     }
 
     /// The partitions of a pool.
     pub(crate) fn read_pool(&self, text: &str) -> Value<Pool> {
         self.only_with(Mode::Pool)?;
-        text.parse().map_err(|why: BadPool| why.to_string())
+        text.parse()
     }
 
     /// The partition that all jobs share.
     pub(crate) fn read_shared_partition(&self, text: &str) -> Value<PartitionId> {
         self.only_with(Mode::Shared)?;
-        PartitionId::new(text).map_err(|why| why.to_string())
+        PartitionId::new(text).map_err(Words::of)
     }
 
     /// The file with the IPUs of each host.
@@ -235,15 +234,13 @@ impl Given<'_> {
     /// The times in which only the largest jobs run.
     pub(crate) fn read_whole_times(&self, text: &str) -> Value<WeeklyTimes> {
         self.only_with(Mode::Partition)?;
-        text.parse().map_err(|why: BadWeeklyTimes| why.to_string())
+        text.parse()
     }
 
     /// Fails if the model has another mode, in which the value means nothing.
     fn only_with(&self, mode: Mode) -> Value<()> {
         match self.get(&Key::Mode, Mode::read) {
-            Ok(given) if given != Some(mode) => {
-                Err(format!("means something with Mode={} only", mode.name()))
-            }
+            Ok(given) if given != Some(mode) => Err(words!("means something with Mode={} only", mode.name())),
             // A wrong mode has an error of its own.
             _ => Ok(()),
         }

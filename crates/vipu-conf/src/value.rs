@@ -6,14 +6,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use vipu_types::{
-    BadDelivery, BadRequeuePause, ControllerName, Delivery, HostMap, IpuCount, NotASize, PartitionId,
-    RequeuePause,
+    ControllerName, Delivery, HostMap, IpuCount, NotASize, PartitionId, RequeuePause, Words, words,
 };
 
 use crate::choice::Placement;
 
 /// A value, or a text that says what would be valid.
-pub(crate) type Value<T> = Result<T, String>;
+pub(crate) type Value<T> = Result<T, Words>;
 
 /// The longest time that can be configured: a day.
 const MAX_SECONDS: u64 = 86_400;
@@ -24,10 +23,10 @@ pub(crate) fn controllers(text: &str, default_port: u16) -> Value<Vec<Controller
     for element in text.split(',').map(str::trim) {
         let one = controller(element, default_port).map_err(|why| match text == element {
             true => why,
-            false => format!("'{element}' is {why}"),
+            false => words!("'{element}' is {why}"),
         })?;
         if found.contains(&one) {
-            return Err(format!("{one} is given twice"));
+            return Err(words!("{one} is given twice"));
         }
         found.push(one);
     }
@@ -43,7 +42,7 @@ pub(crate) fn controller(text: &str, default_port: u16) -> Value<ControllerName>
     let address = bare.filter(|bare| bare.parse::<Ipv6Addr>().is_ok());
     ControllerName::new(address.unwrap_or(host), port).map_err(|_| {
         let scheme = if text.contains("://") { "leave out the scheme: " } else { "" };
-        format!("not a host ({scheme}a host name or address, and where it is not ApiPort :port)")
+        words!("not a host ({scheme}a host name or address, and where it is not ApiPort :port)")
     })
 }
 
@@ -55,12 +54,12 @@ fn own_port(text: &str) -> Option<(&str, &str)> {
 }
 
 pub(crate) fn port(text: &str) -> Value<u16> {
-    number(text, 1, u16::MAX).ok_or_else(|| "not a port (1-65535)".to_owned())
+    number(text, 1, u16::MAX).ok_or("not a port (1-65535)".into())
 }
 
 /// The absolute path of a directory or file.
 pub(crate) fn path(text: &str) -> Value<PathBuf> {
-    if text.starts_with('/') { Ok(text.into()) } else { Err("not an absolute path (/...)".to_owned()) }
+    if text.starts_with('/') { Ok(text.into()) } else { Err("not an absolute path (/...)".into()) }
 }
 
 /// The socket for the requests of administrators.
@@ -78,7 +77,7 @@ pub(crate) fn admin_socket(text: &str) -> Value<AdminSocket> {
     match text {
         _ if text.eq_ignore_ascii_case("none") => Ok(AdminSocket::None),
         _ if text.starts_with('/') && text.len() <= LONGEST => Ok(AdminSocket::At(text.into())),
-        _ => Err(format!("not an absolute path of at most {LONGEST} characters, and not none")),
+        _ => Err(words!("not an absolute path of at most {LONGEST} characters, and not none")),
     }
 }
 
@@ -93,12 +92,12 @@ pub struct HostFile {
 
 /// A number of things, at least one.
 pub(crate) fn amount(text: &str) -> Value<u32> {
-    number(text, 1, 1_000_000).ok_or_else(|| "not a number of them (1-1000000)".to_owned())
+    number(text, 1, 1_000_000).ok_or("not a number of them (1-1000000)".into())
 }
 
 /// A number of things, zero included.
 pub(crate) fn amount_or_none(text: &str) -> Value<u32> {
-    number(text, 0, 1_000_000).ok_or_else(|| "not a number of them (0-1000000)".to_owned())
+    number(text, 0, 1_000_000).ok_or("not a number of them (0-1000000)".into())
 }
 
 /// Numbers of IPUs, each for the name of `something`: `debug:16,short:32`.
@@ -106,11 +105,11 @@ fn ipus_by_name(text: &str, something: &str) -> Value<BTreeMap<String, u32>> {
     let mut found = BTreeMap::new();
     for element in text.split(',').map(str::trim) {
         let (name, ipus) = element.split_once(':').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
-            format!("'{element}' is not the name of {something} and a number of IPUs (name:16)")
+            words!("'{element}' is not the name of {something} and a number of IPUs (name:16)")
         })?;
-        let ipus = amount(ipus).map_err(|why| format!("'{element}' is {why}"))?;
+        let ipus = amount(ipus).map_err(|why| words!("'{element}' is {why}"))?;
         if found.insert(name.to_owned(), ipus).is_some() {
-            return Err(format!("{name} is given twice"));
+            return Err(words!("{name} is given twice"));
         }
     }
     Ok(found)
@@ -130,26 +129,26 @@ pub(crate) fn size(text: &str) -> Value<IpuCount> {
     let number = number(text, 0, u64::MAX).ok_or("not a number of IPUs (1, 2, 4, 8, ...)")?;
     IpuCount::new(number).map_err(|error| match error {
         NotASize::NotPowerOfTwo { below, above, .. } => {
-            format!("{error}; the nearest are {below} and {above}")
+            words!("{error}; the nearest are {below} and {above}")
         }
-        NotASize::Zero | NotASize::TooLarge(_) => error.to_string(),
+        NotASize::Zero | NotASize::TooLarge(_) => Words::of(error),
     })
 }
 
 /// A time of at least one second.
 pub(crate) fn seconds(text: &str) -> Value<Duration> {
     let number = number(text, 1, MAX_SECONDS);
-    number.map(Duration::from_secs).ok_or_else(|| format!("not a time (1-{MAX_SECONDS} seconds)"))
+    number.map(Duration::from_secs).ok_or_else(|| words!("not a time (1-{MAX_SECONDS} seconds)"))
 }
 
 /// A time that may be zero.
 pub(crate) fn seconds_or_none(text: &str) -> Value<Duration> {
     let number = number(text, 0, MAX_SECONDS);
-    number.map(Duration::from_secs).ok_or_else(|| format!("not a time (0-{MAX_SECONDS} seconds)"))
+    number.map(Duration::from_secs).ok_or_else(|| words!("not a time (0-{MAX_SECONDS} seconds)"))
 }
 
 pub(crate) fn requeue_pause(text: &str) -> Value<RequeuePause> {
-    text.parse().map_err(|why: BadRequeuePause| why.to_string())
+    text.parse()
 }
 
 /// The time for which a partition stays idle. With Delivery=node, each node believes only ids of the job itself,
@@ -157,7 +156,7 @@ pub(crate) fn requeue_pause(text: &str) -> Value<RequeuePause> {
 pub(crate) fn keep_idle(text: &str, is_delivered_by_node: bool) -> Value<Duration> {
     let time = seconds_or_none(text)?;
     match is_delivered_by_node && !time.is_zero() {
-        true => Err("not possible with Delivery=node: use Delivery=file or api, or KeepIdle=0".to_owned()),
+        true => Err("not possible with Delivery=node: use Delivery=file or api, or KeepIdle=0".into()),
         false => Ok(time),
     }
 }
@@ -169,20 +168,20 @@ pub(crate) fn boolean(text: &str) -> Value<bool> {
     } else if is(["0", "no", "false"]) {
         Ok(false)
     } else {
-        Err("neither yes nor no (0, 1, yes, no, true, false)".to_owned())
+        Err("neither yes nor no (0, 1, yes, no, true, false)".into())
     }
 }
 
 pub(crate) fn delivery(text: &str) -> Value<Delivery> {
-    text.parse().map_err(|why: BadDelivery| why.to_string())
+    text.parse()
 }
 
 /// Whether the controller or the plugin chooses IPUs. The plugin needs Cluster, and allows no Allocation.
 pub(crate) fn placement(text: &str, cluster: bool, allocation: bool) -> Value<Placement> {
     match Placement::read(text)? {
-        Placement::Explicit if !cluster => Err("of which V-IPU cluster? give Cluster too".to_owned()),
+        Placement::Explicit if !cluster => Err("of which V-IPU cluster? give Cluster too".into()),
         // The controller's user API does not tell which IPUs an allocation has.
-        Placement::Explicit if allocation => Err("not possible beside Allocation".to_owned()),
+        Placement::Explicit if allocation => Err("not possible beside Allocation".into()),
         placement => Ok(placement),
     }
 }
@@ -193,26 +192,26 @@ pub(crate) fn prefix(text: &str) -> Value<String> {
         Ok(_) => Ok(text.to_owned()),
         Err(_) => Err("not a prefix (a letter, then letters, digits, '_' or '-', at most 13 characters: \
                        a partition id has 36, and the job id and what tells its partitions apart need 23)"
-            .to_owned()),
+            .into()),
     }
 }
 
 pub(crate) fn name(text: &str) -> Value<String> {
-    if text.is_empty() { Err("not a name (empty)".to_owned()) } else { Ok(text.to_owned()) }
+    if text.is_empty() { Err("not a name (empty)".into()) } else { Ok(text.to_owned()) }
 }
 
 /// The agents of an allocation, which has to be given too.
 pub(crate) fn agents(text: &str, of_allocation: bool) -> Value<Vec<String>> {
     if !of_allocation {
-        return Err("of which allocation? give Allocation too".to_owned());
+        return Err("of which allocation? give Allocation too".into());
     }
     let mut found: Vec<String> = Vec::new();
     for name in text.split(',').map(str::trim) {
         if name.is_empty() {
-            return Err("a name is empty".to_owned());
+            return Err("a name is empty".into());
         }
         if found.iter().any(|known| known == name) {
-            return Err(format!("{name} is given twice"));
+            return Err(words!("{name} is given twice"));
         }
         found.push(name.to_owned());
     }
@@ -224,7 +223,7 @@ pub(crate) fn metadata(text: &str) -> Value<String> {
     let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_.".contains(&b);
     if text.is_empty() || !text.bytes().all(plain) || text.ends_with("-bin") || text.starts_with("grpc-") {
         let rules = "small letters, digits, '-', '_' and '.'; neither grpc-... nor ...-bin";
-        return Err(format!("not a key of gRPC metadata ({rules})"));
+        return Err(words!("not a key of gRPC metadata ({rules})"));
     }
     Ok(text.to_owned())
 }
@@ -261,7 +260,7 @@ mod tests {
             assert!(names(bad).unwrap_err().starts_with("not a host ("), "{bad}: {:?}", names(bad));
         }
         for bad in ["x:", "x:0", "x:65536", "x:y", "[::1]:"] {
-            assert_eq!(names(bad), Err("not a port (1-65535)".to_owned()), "{bad}");
+            assert_eq!(names(bad), Err("not a port (1-65535)".into()), "{bad}");
         }
     }
 
@@ -278,7 +277,7 @@ mod tests {
     #[test]
     fn numbers_are_digits_within_bounds() {
         for bad in ["", "0", "65536", "9x", "+5", "-1", " 5", "99999999999999999999", "٣"] {
-            assert_eq!(port(bad), Err("not a port (1-65535)".to_owned()), "{bad}");
+            assert_eq!(port(bad), Err("not a port (1-65535)".into()), "{bad}");
         }
         assert_eq!(port("65535"), Ok(65535));
         assert!(seconds("0").is_err() && seconds("86401").is_err());
@@ -294,7 +293,7 @@ mod tests {
         }
         assert!(boolean("2").is_err() && boolean("").is_err());
         assert_eq!(SizePolicy::read("Round-Up"), Ok(SizePolicy::RoundUp));
-        assert_eq!(SizePolicy::read("round"), Err("not known (reject, round-up)".to_owned()));
+        assert_eq!(SizePolicy::read("round"), Err("not known (reject, round-up)".into()));
     }
 
     #[test]
@@ -311,21 +310,21 @@ mod tests {
         let two = [("debug".to_owned(), 16), ("short".to_owned(), 32)];
         let read = ipus_by_partition;
         assert_eq!(read("debug:16, short:32"), Ok(two.into()));
-        assert_eq!(read("debug:1,debug:2"), Err("debug is given twice".to_owned()));
+        assert_eq!(read("debug:1,debug:2"), Err("debug is given twice".into()));
         for bad in ["", "debug", ":16", "debug:16,"] {
             assert!(read(bad).unwrap_err().contains("is not the name of a Slurm partition"), "{bad}");
         }
         assert!(read("debug:0").unwrap_err().starts_with("'debug:0' is not a number"));
         assert_eq!(ipus_by_qos("Low:8"), Ok([("low".to_owned(), 8)].into()));
-        assert_eq!(ipus_by_qos("Low:8,low:4"), Err("low is given twice".to_owned()));
+        assert_eq!(ipus_by_qos("Low:8,low:4"), Err("low is given twice".into()));
         assert!(ipus_by_qos("low").unwrap_err().contains("is not the name of a QOS"));
     }
 
     #[test]
     fn agents_are_of_an_allocation_and_given_once() {
         assert_eq!(agents("ag1, ag2", true), Ok(vec!["ag1".to_owned(), "ag2".to_owned()]));
-        assert_eq!(agents("ag1,,ag2", true), Err("a name is empty".to_owned()));
-        assert_eq!(agents("ag1,ag2,ag1", true), Err("ag1 is given twice".to_owned()));
+        assert_eq!(agents("ag1,,ag2", true), Err("a name is empty".into()));
+        assert_eq!(agents("ag1,ag2,ag1", true), Err("ag1 is given twice".into()));
         assert!(agents("ag1", false).unwrap_err().contains("give Allocation too"));
     }
 

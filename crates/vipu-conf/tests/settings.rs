@@ -245,7 +245,7 @@ fn nothing_of_the_file_upsets_a_terminal() {
     let long = "x".repeat(5000);
     for text in ["ApiHost=\u{1b}[2J", "\u{7}=1", &format!("{long}=1 ApiPort=0")] {
         let broken = parse(text).unwrap_err();
-        for shown in [broken.to_string(), broken.one_line()] {
+        for shown in [broken.to_string(), broken.one_line().into()] {
             assert!(shown.lines().all(|line| line.len() < 400), "{shown}");
             assert!(!shown.contains(|c: char| c.is_control() && c != '\n'), "{shown:?}");
         }

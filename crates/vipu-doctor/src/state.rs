@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use nix::sys::statvfs::{FsFlags, statvfs};
 use vipu_status::Status;
+use vipu_types::{Words, words};
 
 use crate::finding::Finding;
 use crate::host::{self, Host, Unseen, unless_denied};
@@ -33,7 +34,7 @@ pub(crate) struct State {
 /// The journal.
 pub(crate) struct JournalFile {
     /// Its damaged lines, in words, or why slurmctld could not use it.
-    damage: Result<Vec<String>, String>,
+    damage: Result<Vec<Words>, Words>,
     /// Why what slurmctld writes does not reach the disk.
     pub(crate) not_durable: Option<String>,
 }
@@ -66,7 +67,7 @@ fn journal(host: &Host<'_>, path: &Path, unseen: &mut Unseen) -> Option<JournalF
     let damage = match unless_denied(path, host::read(&place), unseen)? {
         Ok(text) => driver::journal::damage(&text),
         Err(why) if why.kind() == ErrorKind::NotFound => return None,
-        Err(why) => Err(format!("cannot read it: {why}")),
+        Err(why) => Err(words!("cannot read it: {why}")),
     };
     // This writes nothing that slurmctld has not written.
     let flushed = File::open(&place).and_then(|file| file.sync_all());
@@ -115,9 +116,11 @@ fn journal_file(state: &State) -> Vec<Finding> {
     let path = state.path.join("vipu_journal").display().to_string();
     let mut findings = Vec::new();
     match journal.damage.as_deref() {
-        Err(why) => {
-            findings.push(Finding::error(&path, why, "mend this: until then no job with IPUs starts"))
-        }
+        Err(why) => findings.push(Finding::error(
+            &path,
+            why.to_string(),
+            "mend this: until then no job with IPUs starts",
+        )),
         Ok([]) => {}
         Ok([first, more @ ..]) => {
             let more = if more.is_empty() { String::new() } else { format!(" (and {} more)", more.len()) };

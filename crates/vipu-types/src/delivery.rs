@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::Words;
+
 /// The way in which the controller's description of a partition reaches the tasks of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Delivery {
@@ -14,11 +16,6 @@ pub enum Delivery {
     /// Each node fetches the file for itself.
     Node,
 }
-
-/// A text that no [`Delivery::name`] returns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a delivery (file, api, node)")]
-pub struct BadDelivery;
 
 impl Delivery {
     /// All ways.
@@ -41,10 +38,11 @@ impl fmt::Display for Delivery {
 }
 
 impl FromStr for Delivery {
-    type Err = BadDelivery;
+    type Err = Words;
 
-    fn from_str(text: &str) -> Result<Self, BadDelivery> {
+    fn from_str(text: &str) -> Result<Self, Words> {
         let mut all = Self::ALL.into_iter();
-        all.find(|delivery| delivery.name().eq_ignore_ascii_case(text)).ok_or(BadDelivery)
+        all.find(|delivery| delivery.name().eq_ignore_ascii_case(text))
+            .ok_or("not a delivery (file, api, node)".into())
     }
 }

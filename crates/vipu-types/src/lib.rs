@@ -23,11 +23,12 @@ mod shape;
 mod shown;
 pub mod version_note;
 mod weekly_times;
+mod words;
 
 pub use after_failure::{AfterFailure, BadExitCodes, ExitCodes, RequeueOn};
 pub use controller::{Access, ControllerName, PodId, Tls, TlsIdentity};
 pub use count::{IpuCount, NotASize};
-pub use delivery::{BadDelivery, Delivery};
+pub use delivery::Delivery;
 pub use gcd::{Device, Gcd};
 pub use grant::{BadGrant, Grant};
 pub use gres_type::GresType;
@@ -36,12 +37,13 @@ pub use node_gres::{
     Offered, OfferedModels, bad_element, consumable, consumable_element, gres_types, ipu_elements, offered,
     with_no_consume,
 };
-pub use options::{Asked, BadValue, Contradiction, Help, JobOption};
+pub use options::{Asked, BadValue, Help, JobOption};
 pub use place::{HostAgent, HostIpus, HostMap, Place, Placement};
-pub use pool::{BadPool, ModelPool, Pool, PoolPart};
-pub use request::{GresRequest, RequestError};
-pub use requeue_pause::{BadRequeuePause, RequeuePause};
+pub use pool::{ModelPool, Pool, PoolPart};
+pub use request::GresRequest;
+pub use requeue_pause::RequeuePause;
 pub use run::{EndedBy, JobRun, PartitionEnd};
-pub use shape::{Choice, GatewayRouting, Ipus, LinkRouting, Misfit, Shape, Sync};
+pub use shape::{Choice, GatewayRouting, Ipus, LinkRouting, Shape, Sync};
 pub use shown::shown;
-pub use weekly_times::{BadWeeklyTimes, WeeklyTime, WeeklyTimes};
+pub use weekly_times::{WeeklyTime, WeeklyTimes};
+pub use words::Words;

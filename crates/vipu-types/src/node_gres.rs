@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{GresType, IpuCount, ModelName};
+use crate::{GresType, IpuCount, ModelName, Words, words};
 
 /// A model as nodes offer it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,13 +45,13 @@ impl OfferedModels {
     ///
     /// # Errors
     /// The text says what is wrong, and what to write. [`bad_element`] makes a line of it.
-    pub fn add(&mut self, element: &str) -> Result<(), String> {
+    pub fn add(&mut self, element: &str) -> Result<(), Words> {
         let (of, count) = offered(element)?;
         let model = of.model();
         let new = match of {
             GresType::Model(_) => Offered::ByName(count),
             GresType::Size(ipus) => {
-                let size = IpuCount::new(ipus).map_err(|why| format!("{why}; write {BY_SIZE}"))?;
+                let size = IpuCount::new(ipus).map_err(|why| words!("{why}; write {BY_SIZE}"))?;
                 Offered::BySizes([size].into())
             }
         };
@@ -59,7 +59,7 @@ impl OfferedModels {
             (Some(Offered::ByName(most)), Offered::ByName(count)) => *most = count.max(*most),
             (Some(Offered::BySizes(all)), Offered::BySizes(more)) => all.extend(more),
             (Some(_), _) => {
-                return Err(format!(
+                return Err(words!(
                     "{model} is the model of sizes such as vipu:16, and nodes offer it by its name, too; write {BY_SIZE} on all nodes, \
                      or rename the model"
                 ));
@@ -85,23 +85,20 @@ pub fn gres_types(gres: &str) -> BTreeSet<GresType> {
 }
 
 /// Reads an element without its `vipu:`, for example `pod64:no_consume:64` or `16:no_consume:4`.
-///
-/// # Errors
-/// The text says what is wrong, and what to write.
-pub fn offered(element: &str) -> Result<(GresType, u32), String> {
+pub fn offered(element: &str) -> Result<(GresType, u32), Words> {
     // Slurm writes an index set such as `(S:0)` behind the count in some places.
     let element = element.split('(').next().unwrap_or(element);
     let mut words: Vec<_> = element.split(':').collect();
     words.retain(|word| !is_no_consume(word));
     let [of, count] = words[..] else {
-        return Err(format!("needs a model and a number of IPUs; write {BY_NAME}"));
+        return Err(words!("needs a model and a number of IPUs; write {BY_NAME}"));
     };
-    let of = GresType::new(of).map_err(|why| format!("{why}; write {BY_NAME} or {BY_SIZE}"))?;
+    let of = GresType::new(of).map_err(|why| words!("{why}; write {BY_NAME} or {BY_SIZE}"))?;
     let (what, form) = match of {
         GresType::Model(_) => ("IPUs", BY_NAME),
         GresType::Size(_) => ("partitions", BY_SIZE),
     };
-    let count = number(count).ok_or_else(|| format!("{count} is not a number of {what}; write {form}"))?;
+    let count = number(count).ok_or_else(|| words!("{count} is not a number of {what}; write {form}"))?;
     Ok((of, count))
 }
 
@@ -150,7 +147,7 @@ mod tests {
     use super::*;
 
     /// The models of nodes with these elements, and the first error.
-    fn models(elements: &[&str]) -> (OfferedModels, Option<String>) {
+    fn models(elements: &[&str]) -> (OfferedModels, Option<Words>) {
         let mut models = OfferedModels::default();
         let errors: Vec<_> = elements.iter().filter_map(|element| models.add(element).err()).collect();
         (models, errors.into_iter().next())

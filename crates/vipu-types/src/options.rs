@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::after_failure::{self, AfterFailure, RequeueOn};
 use crate::shape::Choice;
 use crate::shown::shown;
-use crate::{GatewayRouting, GresRequest, GresType, LinkRouting, ModelName, Shape, Sync};
+use crate::{GatewayRouting, GresRequest, GresType, LinkRouting, ModelName, Shape, Sync, Words, words};
 
 /// The help text of an option in Slurm's commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,11 +90,6 @@ pub struct BadValue {
     value: String,
     wrong: String,
 }
-
-/// A contradiction between the options and `--gres`.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Contradiction(String);
 
 impl JobOption {
     /// The beginning of the variables in which Slurm keeps these options with a job: Slurm's prefix for
@@ -186,29 +181,27 @@ impl Asked {
     ///
     /// # Errors
     /// The options and the request contradict each other.
-    pub fn with_gres(&self, gres: Option<GresRequest>) -> Result<Option<GresRequest>, Contradiction> {
+    pub fn with_gres(&self, gres: Option<GresRequest>) -> Result<Option<GresRequest>, Words> {
         let Some(gres) = gres else {
             return match (self.ipus, self.first_of_shape(), self.first_of_policy()) {
                 (Some(count), ..) => Ok(Some(GresRequest { of: self.gres_type(), count: Some(count) })),
-                (None, Some(option), _) => Err(Contradiction(format!(
+                (None, Some(option), _) => Err(words!(
                     "--{} says what a partition is to be like, and the job asks for no IPUs: add --ipus=<IPUs>",
                     option.help().name
-                ))),
-                (None, None, Some(option)) => Err(Contradiction(format!(
+                )),
+                (None, None, Some(option)) => Err(words!(
                     "--{} is for jobs with IPUs, and this one asks for none: add --ipus=<IPUs>",
                     option.help().name
-                ))),
+                )),
                 (None, None, None) => Ok(None),
             };
         };
         if let Some(ipus) = self.ipus.filter(|&ipus| gres.ipus().is_some_and(|other| other != ipus)) {
-            return Err(Contradiction(format!(
-                "--ipus={ipus} and --gres={gres} are two numbers of IPUs: give one"
-            )));
+            return Err(words!("--ipus={ipus} and --gres={gres} are two numbers of IPUs: give one"));
         }
         match (&self.model, &gres.of) {
             (Some(model), Some(other)) if *model != other.model() => {
-                Err(Contradiction(format!("--ipu-model={model} and --gres={gres} are two models: give one")))
+                Err(words!("--ipu-model={model} and --gres={gres} are two models: give one"))
             }
             _ => Ok(Some(GresRequest {
                 of: gres.of.or_else(|| self.gres_type()),

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{IpuCount, ModelName, PartitionId};
+use crate::{IpuCount, ModelName, PartitionId, Words, words};
 
 /// The most partitions of one size that slurm-vipu makes for a pool.
 const MOST: u32 = 4096;
@@ -27,11 +27,6 @@ pub enum PoolPart {
     /// The partitions whose names begin so, which an administrator has made, as in `p16*`.
     Beginning(PartitionId),
 }
-
-/// A text that names no pool, with the reason.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct BadPool(String);
 
 /// The pool of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,13 +61,13 @@ impl ModelPool {
     ///
     /// # Errors
     /// If an id would be longer than controllers take.
-    pub fn new(pool: Pool, prefix: &str, model: &ModelName) -> Result<Self, BadPool> {
+    pub fn new(pool: Pool, prefix: &str, model: &ModelName) -> Result<Self, Words> {
         let new = Self { pool, prefix: prefix.to_owned(), model: model.clone() };
         for (size, count) in new.pool.counts() {
-            PartitionId::new(new.id(size, count)).map_err(|why| BadPool(why.to_string()))?;
+            PartitionId::new(new.id(size, count)).map_err(Words::of)?;
         }
         if let Some(name) = new.named().find(|name| name.job(prefix).is_some()) {
-            return Err(BadPool(format!("{name} is named like the partition of a job")));
+            return Err(words!("{name} is named like the partition of a job"));
         }
         Ok(new)
     }
@@ -116,9 +111,9 @@ impl ModelPool {
 }
 
 impl FromStr for Pool {
-    type Err = BadPool;
+    type Err = Words;
 
-    fn from_str(text: &str) -> Result<Self, BadPool> {
+    fn from_str(text: &str) -> Result<Self, Words> {
         let parts = text.split(',').map(str::trim).map(part).collect::<Result<Vec<_>, _>>()?;
         for (n, part) in parts.iter().enumerate() {
             let is_again = |earlier: &PoolPart| match (earlier, part) {
@@ -126,26 +121,26 @@ impl FromStr for Pool {
                 (earlier, again) => earlier == again,
             };
             if parts[..n].iter().any(is_again) {
-                return Err(BadPool(format!("{part} is there twice")));
+                return Err(words!("{part} is there twice"));
             }
         }
         Ok(Self(parts))
     }
 }
 
-fn part(text: &str) -> Result<PoolPart, BadPool> {
+fn part(text: &str) -> Result<PoolPart, Words> {
     if text.starts_with(|first: char| first.is_ascii_digit()) {
         return made(text);
     }
-    let name = |name: &str| PartitionId::new(name).map_err(|why| BadPool(why.to_string()));
+    let name = |name: &str| PartitionId::new(name).map_err(Words::of);
     match text.strip_suffix('*') {
         Some(beginning) => Ok(PoolPart::Beginning(name(beginning)?)),
         None => Ok(PoolPart::Named(name(text)?)),
     }
 }
 
-fn made(text: &str) -> Result<PoolPart, BadPool> {
-    let bad = |why: &str| BadPool(format!("'{text}' {why}"));
+fn made(text: &str) -> Result<PoolPart, Words> {
+    let bad = |why: &str| words!("'{text}' {why}");
     let not_a_part = || bad("is not <IPUs>x<partitions>, as in 16x4");
     let (size, count) = text.split_once(['x', 'X']).ok_or_else(not_a_part)?;
     let (size, count) = (size.parse().map_err(|_| not_a_part())?, count.parse().map_err(|_| not_a_part())?);
@@ -170,11 +165,11 @@ impl fmt::Display for PoolPart {
 mod tests {
     use super::*;
 
-    fn pool(text: &str) -> Result<Pool, String> {
-        text.parse().map_err(|why: BadPool| why.to_string())
+    fn pool(text: &str) -> Result<Pool, Words> {
+        text.parse()
     }
 
-    fn of_model(text: &str, model: &str) -> Result<ModelPool, BadPool> {
+    fn of_model(text: &str, model: &str) -> Result<ModelPool, Words> {
         ModelPool::new(pool(text).unwrap(), "slurm", &ModelName::new(model).unwrap())
     }
 

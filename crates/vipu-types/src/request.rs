@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Write as _};
 
-use crate::GresType;
 use crate::shown::shown;
+use crate::{GresType, Words, words};
 
 /// The `vipu` part of a job's GRES request, as written.
 ///
@@ -15,11 +15,6 @@ pub struct GresRequest {
     /// The number of IPUs, or of partitions with a size, if the user gave one.
     pub count: Option<u64>,
 }
-
-/// An error in a GRES request.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct RequestError(String);
 
 impl GresRequest {
     /// The request for one partition with this number of IPUs, as Slurm keeps it.
@@ -34,15 +29,13 @@ impl GresRequest {
     ///
     /// # Errors
     /// A `vipu` element does not follow the grammar, or there is more than one.
-    pub fn find(tres: &str) -> Result<Option<Self>, RequestError> {
+    pub fn find(tres: &str) -> Result<Option<Self>, Words> {
         let mut found: Option<(&str, Self)> = None;
         for element in tres.split(',').map(str::trim) {
             let Some(rest) = vipu_part(element) else { continue };
             if let Some((first, _)) = found {
                 let (first, second) = (shown(first), shown(element));
-                return Err(RequestError(format!(
-                    "'{first}' and '{second}': a job has one partition, ask for vipu once"
-                )));
+                return Err(words!("'{first}' and '{second}': a job has one partition, ask for vipu once"));
             }
             found = Some((element, parse(element, rest)?));
         }
@@ -102,11 +95,11 @@ fn vipu_part(element: &str) -> Option<&str> {
     (rest.is_empty() || rest.starts_with([':', '='])).then_some(rest)
 }
 
-fn parse(element: &str, rest: &str) -> Result<GresRequest, RequestError> {
+fn parse(element: &str, rest: &str) -> Result<GresRequest, Words> {
     let mut parts = rest.split([':', '=']).skip(1).filter(|part| !part.is_empty());
     let (first, second) = (parts.next(), parts.next());
     if parts.next().is_some() {
-        return Err(RequestError(format!("'{}': write vipu:<model>:<count>", shown(element))));
+        return Err(words!("'{}': write vipu:<model>:<count>", shown(element)));
     }
     let is_count = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
     let (of, count) = match (first, second) {
@@ -114,15 +107,15 @@ fn parse(element: &str, rest: &str) -> Result<GresRequest, RequestError> {
         other => other,
     };
     let of = of.map(GresType::new).transpose();
-    let of = of.map_err(|why| RequestError(format!("'{}': {why}", shown(element))))?;
+    let of = of.map_err(|why| words!("'{}': {why}", shown(element)))?;
     Ok(GresRequest { of, count: count.map(|text| parse_count(element, text)).transpose()? })
 }
 
 /// Parses a count with Slurm's binary suffixes.
-fn parse_count(element: &str, text: &str) -> Result<u64, RequestError> {
+fn parse_count(element: &str, text: &str) -> Result<u64, Words> {
     let bad = || {
         let (element, count) = (shown(element), shown(text));
-        RequestError(format!("'{element}': '{count}' is not a number of IPUs"))
+        words!("'{element}': '{count}' is not a number of IPUs")
     };
     let (digits, factor) = match text.as_bytes().last() {
         Some(b'k' | b'K') => (&text[..text.len() - 1], 1 << 10),

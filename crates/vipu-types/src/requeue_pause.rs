@@ -3,6 +3,8 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::Words;
+
 /// The pauses between the runs of a job. Each pause is twice the one before, up to the longest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequeuePause {
@@ -12,10 +14,7 @@ pub struct RequeuePause {
     pub longest: Duration,
 }
 
-/// A text that gives no pauses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not two times, such as 10-600 (1-86400 seconds, the longer one last)")]
-pub struct BadRequeuePause;
+const WRONG: &str = "not two times, such as 10-600 (1-86400 seconds, the longer one last)";
 
 impl RequeuePause {
     /// The pause after a run that follows this many short runs in a row.
@@ -26,21 +25,21 @@ impl RequeuePause {
 }
 
 impl FromStr for RequeuePause {
-    type Err = BadRequeuePause;
+    type Err = Words;
 
     /// Seconds, as in `10-600`. One number is a pause that does not grow.
-    fn from_str(text: &str) -> Result<Self, BadRequeuePause> {
+    fn from_str(text: &str) -> Result<Self, Words> {
         let (first, longest) = text.split_once('-').unwrap_or((text, text));
         let pause = Self { first: seconds(first)?, longest: seconds(longest)? };
-        if pause.first <= pause.longest { Ok(pause) } else { Err(BadRequeuePause) }
+        if pause.first <= pause.longest { Ok(pause) } else { Err(WRONG.into()) }
     }
 }
 
-fn seconds(text: &str) -> Result<Duration, BadRequeuePause> {
+fn seconds(text: &str) -> Result<Duration, Words> {
     const DAY: u64 = 86_400;
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     let seconds = text.parse().ok().filter(|seconds| digits && (1..=DAY).contains(seconds));
-    seconds.map(Duration::from_secs).ok_or(BadRequeuePause)
+    seconds.map(Duration::from_secs).ok_or(WRONG.into())
 }
 
 #[cfg(test)]
@@ -63,7 +62,7 @@ mod tests {
     fn user_requeue_pauses_are_read() {
         for bad in ["", "-", "0-600", "10-", "-600", "600-10", "10-86401", "10-60-600", "+1-2", "1 - 2", "x"]
         {
-            assert_eq!(bad.parse::<RequeuePause>(), Err(BadRequeuePause), "{bad}");
+            assert_eq!(bad.parse::<RequeuePause>(), Err(WRONG.into()), "{bad}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::IpuCount;
+use crate::{IpuCount, Words, words};
 
 /// The shape that a job asks for. The site or the controller decides everything that is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,11 +94,6 @@ impl Choice for GatewayRouting {
     const WORDS: &'static [(&'static str, Self)] = &[("ring", Self::Ring), ("swring", Self::SwRing)];
 }
 
-/// The reason why no partition of a size has this shape. The text names the option to change.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Misfit(String);
-
 /// A number of IPUs in words, as in `1 IPU` or `2 IPUs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ipus(pub IpuCount);
@@ -153,25 +148,24 @@ impl Shape {
     /// Checks that a partition of `size` IPUs can have this shape, with IPU-Link domains of `domain` IPUs.
     ///
     /// # Errors
-    /// The wishes that contradict each other.
-    pub fn check(self, size: IpuCount, domain: IpuCount) -> Result<(), Misfit> {
+    /// The wishes that contradict each other. The text names the option to change.
+    pub fn check(self, size: IpuCount, domain: IpuCount) -> Result<(), Words> {
         let Self { gcds, replicas, .. } = self.settled(size, domain, 1);
         let (domains, ipus) = (size.domains(domain), Ipus(size));
-        let misfit = |words| Err(Misfit(words));
         // Each GCD lies in one domain.
         if gcds < domains {
-            return misfit(format!(
+            return Err(words!(
                 "--ipu-gcds={gcds}: {ipus} are in {domains} IPU-Link domains, and each needs a GCD of its own"
             ));
         }
         if !size.get().is_multiple_of(gcds) {
-            return misfit(format!("--ipu-gcds={gcds}: {ipus} cannot be divided into so many GCDs"));
+            return Err(words!("--ipu-gcds={gcds}: {ipus} cannot be divided into so many GCDs"));
         }
         if let Some(replicas) = replicas.filter(|replicas| *replicas > size.get()) {
-            return misfit(format!("--ipu-replicas={replicas}: there are {ipus}"));
+            return Err(words!("--ipu-replicas={replicas}: there are {ipus}"));
         }
         if let Some(replicas) = replicas.filter(|replicas| !replicas.is_multiple_of(gcds)) {
-            return misfit(format!(
+            return Err(words!(
                 "--ipu-replicas={replicas}: each of the {gcds} GCDs has the same number of replicas"
             ));
         }
@@ -179,10 +173,10 @@ impl Shape {
         if self.reconfigurable == Some(true) {
             let such = "--ipu-reconfigurable: such a partition has";
             if gcds > 1 {
-                return misfit(format!("{such} one GCD, not {gcds}"));
+                return Err(words!("{such} one GCD, not {gcds}"));
             }
             if self.sync.is_some_and(|sync| sync != Sync::C2Compatible) {
-                return misfit(format!("{such} --ipu-sync=c2-compatible"));
+                return Err(words!("{such} --ipu-sync=c2-compatible"));
             }
         }
         Ok(())

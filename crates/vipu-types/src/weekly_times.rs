@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::{Words, words};
+
 /// The names of the days, as in vipu.conf.
 const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
@@ -22,11 +24,6 @@ pub struct WeeklyTime {
     minutes: u16,
     text: String,
 }
-
-/// A text that is no list of times, with the reason.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct BadWeeklyTimes(String);
 
 impl WeeklyTimes {
     /// The times.
@@ -59,19 +56,18 @@ impl fmt::Display for WeeklyTime {
 }
 
 impl FromStr for WeeklyTimes {
-    type Err = BadWeeklyTimes;
+    type Err = Words;
 
-    fn from_str(text: &str) -> Result<Self, BadWeeklyTimes> {
+    fn from_str(text: &str) -> Result<Self, Words> {
         text.split(',').map(|part| part.trim().parse()).collect::<Result<_, _>>().map(Self)
     }
 }
 
 impl FromStr for WeeklyTime {
-    type Err = BadWeeklyTimes;
+    type Err = Words;
 
-    fn from_str(text: &str) -> Result<Self, BadWeeklyTimes> {
-        let bad =
-            || BadWeeklyTimes(format!("'{text}' is not <days> <start>-<end>, as in sat-sun 08:00-20:00"));
+    fn from_str(text: &str) -> Result<Self, Words> {
+        let bad = || words!("'{text}' is not <days> <start>-<end>, as in sat-sun 08:00-20:00");
         let (of_days, of_clock) = text.split_once(' ').ok_or_else(bad)?;
         let (start, end) = of_clock.trim().split_once('-').ok_or_else(bad)?;
         let (start, end) = clock(start).zip(clock(end)).filter(|(start, _)| *start < DAY).ok_or_else(bad)?;

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use ledger::Event;
 use tokio::task::spawn_local;
 use tokio::time::timeout;
-use vipu_types::PodId;
+use vipu_types::{PodId, Words, words};
 
 use super::tries::REFUSED_PAUSE;
 use super::{Create, Presence, Setback};
@@ -39,7 +39,7 @@ impl<W: Environment> Create<'_, W> {
     fn is_of_others(&self) -> Stop {
         let (controller, partition) = (self.pod.controller.name(), &self.claim.partition);
         let advice = "this cluster's journal does not have it; the administrator removes it, or sets another PartitionPrefix";
-        Stop::Failed(format!(
+        Stop::Failed(words!(
             "controller {controller}: partition {partition}: there is one of this id: {advice}"
         ))
     }
@@ -48,7 +48,7 @@ impl<W: Environment> Create<'_, W> {
     /// have made a partition of this id by now.
     pub(super) async fn still_in_charge(&mut self) -> Result<(), Setback> {
         let confirmed = self.deadline.hold(self.shared.resources.confirm()).await?;
-        confirmed.map_err(|error| Setback::Again(error.to_string().into(), Counts::Never))
+        confirmed.map_err(|error| Setback::Again(Words::of(error), Counts::Never))
     }
 
     /// Asks for the partition. The call runs to its end even if the deadline passes meanwhile, because a
@@ -104,7 +104,7 @@ impl<W: Environment> Create<'_, W> {
 
     /// The consequence of a refusal for good. The job is at fault, unless the controller refuses other jobs
     /// too.
-    fn refused(&self, words: String) -> Setback {
+    fn refused(&self, words: Words) -> Setback {
         let Fault::OfTheController { is_news } = self.pod.observed.refusals.add(self.claim.run.job) else {
             return Stop::Failed(words).into();
         };
@@ -119,7 +119,7 @@ impl<W: Environment> Create<'_, W> {
                 words.clone(),
             ));
         }
-        Setback::RefusesAll(words.into())
+        Setback::RefusesAll(words)
     }
 
     /// Notes that the controller makes a partition.
@@ -140,7 +140,7 @@ async fn say_refused<W: Environment>(
     shared: Rc<SharedState<W>>,
     pod: Rc<PodInUse<W::Controller>>,
     id: PodId,
-    words: String,
+    words: Words,
 ) {
     loop {
         shared.environment.report(Event::Refuses { pod: id.clone(), reason: Some(words.clone()) });

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use ledger::Event;
 use tokio::task::spawn_local;
+use vipu_types::{Words, words};
 
 use super::{Create, Intent, Setback};
 use crate::call_failure::Counts;
@@ -38,7 +39,7 @@ impl<W: Environment> Create<'_, W> {
         self.tracked.withheld.set(None);
         self.tracked.begin_next_use();
         let recorded = self.deadline.hold(self.shared.resources.record(intent)).await?;
-        recorded.map_err(|error| Setback::Trouble(error.to_string().into()))?;
+        recorded.map_err(|error| Setback::Trouble(Words::of(error)))?;
         let is_first = self.intent.replace(wanted).is_none();
         failpoints::hold!("intent");
         if is_first {
@@ -53,7 +54,7 @@ impl<W: Environment> Create<'_, W> {
         let earlier = self.tracked.directory.borrow().clone();
         let has_files = !self.tracked.fileless.get();
         if let Some(earlier) = earlier.filter(|earlier| has_files && Some(earlier) != directory) {
-            self.trouble = format!("its IPUoF files in {} are still there", earlier.display()).into();
+            self.trouble = words!("its IPUoF files in {} are still there", earlier.display());
             self.withdraw(&earlier).await?;
         }
         self.tracked.directory.replace(directory.cloned());
@@ -69,10 +70,7 @@ impl<W: Environment> Create<'_, W> {
         let files = remove::delete_files(self.shared, self.tracked, self.claim, Some(Arc::clone(directory)));
         let withdrawn = self.deadline.hold(files).await?;
         withdrawn.map_err(|trouble| {
-            Setback::Again(
-                format!("an IPUoF file cannot be deleted: {}", trouble.words).into(),
-                Counts::Never,
-            )
+            Setback::Again(words!("an IPUoF file cannot be deleted: {}", trouble.words), Counts::Never)
         })
     }
 
@@ -94,7 +92,7 @@ impl<W: Environment> Create<'_, W> {
     /// Writes the IPUoF files. After the deadline, the write goes on by itself. It then holds up only the
     /// deletion of these files.
     async fn files(&mut self, directory: Arc<Path>, config: Config<W>) -> Result<(), Setback> {
-        self.trouble = format!("its IPUoF files are still being written to {}", directory.display()).into();
+        self.trouble = words!("its IPUoF files are still being written to {}", directory.display());
         let (shared, tracked, claim) = (Rc::clone(self.shared), Rc::clone(self.tracked), self.claim.clone());
         let writing = spawn_local(async move {
             let _alone = tracked.files.lock().await;
@@ -110,10 +108,10 @@ impl<W: Environment> Create<'_, W> {
         match self.deadline.hold(writing).await? {
             Ok(Ok(())) => Ok(()),
             Ok(Err(FilesTrouble { words, is_shared, .. })) => {
-                let words = format!("no IPUoF file: {words}").into();
+                let words = words!("no IPUoF file: {words}");
                 Err(if is_shared { Setback::Trouble(words) } else { Setback::Again(words, Counts::Always) })
             }
-            Err(broken) => Err(Stop::Failed(format!("no IPUoF file: {broken}")).into()),
+            Err(broken) => Err(Stop::Failed(words!("no IPUoF file: {broken}")).into()),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
-use vipu_types::PartitionId;
+use vipu_types::{PartitionId, words};
 
 use super::{Create, Presence, Setback};
 use crate::call_failure::Counts;
@@ -41,7 +41,7 @@ impl<W: Environment> Create<'_, W> {
 
     /// The end of an attempt to give the job a partition that stays. The job waits.
     fn not_given(&self, why: &str) -> Stop {
-        Stop::PutOff(format!("partition {} cannot be given to a job: {why}", self.on_controller()))
+        Stop::PutOff(words!("partition {} cannot be given to a job: {why}", self.on_controller()))
     }
 
     /// Whether an earlier call left a usable partition. An unusable one is removed.
@@ -73,10 +73,7 @@ impl<W: Environment> Create<'_, W> {
 
     pub(super) async fn gone(&self) -> Result<(), Setback> {
         let gone = remove::confirm_gone(&self.pod, &self.claim.partition);
-        self.deadline
-            .hold(gone)
-            .await?
-            .map_err(|words| Setback::Again(words.into(), Counts::IfOthersAreAnswered))
+        self.deadline.hold(gone).await?.map_err(|words| Setback::Again(words, Counts::IfOthersAreAnswered))
     }
 
     /// Waits until the partition is active. Returns how long that took.
@@ -109,6 +106,6 @@ impl<W: Environment> Create<'_, W> {
     }
 
     fn again(&self, words: &str) -> Setback {
-        Setback::Again(format!("controller {}: {words}", self.pod.controller.name()).into(), Counts::Always)
+        Setback::Again(words!("controller {}: {words}", self.pod.controller.name()), Counts::Always)
     }
 }

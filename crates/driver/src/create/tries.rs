@@ -1,10 +1,10 @@
 //! The tries of a step of a create, and the pauses between them.
 
-use std::borrow::Cow;
 use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::time::sleep;
+use vipu_types::{Words, words};
 
 use super::{Create, Setback};
 use crate::Environment;
@@ -61,9 +61,7 @@ impl<W: Environment> Create<'_, W> {
             });
             if failures > self.pod.settings.max_retries {
                 let (partition, trouble) = (&self.claim.partition, &self.trouble);
-                return Err(Stop::Failed(format!(
-                    "partition {partition} failed {failures} times: {trouble}"
-                )));
+                return Err(Stop::Failed(words!("partition {partition} failed {failures} times: {trouble}")));
             }
         }
     }
@@ -71,7 +69,7 @@ impl<W: Environment> Create<'_, W> {
     /// Waits until the controller makes a partition for another job, and asks again now and then, because no
     /// other job may ask. If another controller of the model works, a job that has waited for a while is put
     /// off. It may get its partition there.
-    async fn wait_for_consent(&mut self, trouble: Cow<'static, str>) -> Result<(), Stop> {
+    async fn wait_for_consent(&mut self, trouble: Words) -> Result<(), Stop> {
         self.trouble = trouble;
         if self.progress.refused(&self.trouble) {
             self.shared.environment.tell(self.claim.run, self.progress.line());
@@ -88,7 +86,7 @@ impl<W: Environment> Create<'_, W> {
         };
         let has_waited = self.deadline.hold_unhurried(consent).await?;
         if has_waited && self.shared.has_other(&self.claim.pod()) {
-            return Err(Stop::PutOff(self.trouble.to_string()));
+            return Err(Stop::PutOff(self.trouble.clone()));
         }
         self.reconfigured();
         Ok(())

@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use serde::{Deserialize, Serialize};
-use vipu_types::{ControllerName, ModelName};
+use vipu_types::{ControllerName, ModelName, Words, words};
 
 use super::book::Book;
 use super::entry::Entry;
@@ -28,10 +28,10 @@ pub(super) struct Read {
     pub book: Book,
     /// The last line was cut short.
     pub torn: bool,
-    /// Damage of the other lines, with one line for people on each.
-    pub damage: Vec<String>,
-    /// Claims without a known controller, with one line for people on each. They are lost.
-    pub lost: Vec<String>,
+    /// Damage of the other lines.
+    pub damage: Vec<Words>,
+    /// Claims without a known controller. They are lost.
+    pub lost: Vec<Words>,
 }
 
 /// Reads a whole file. `first` returns the first controller of a model, for claims that name none. Damaged
@@ -42,7 +42,7 @@ pub(super) struct Read {
 pub(super) fn parse(
     text: &[u8],
     first: &impl Fn(&ModelName) -> Option<ControllerName>,
-) -> Result<Read, String> {
+) -> Result<Read, Words> {
     let mut read = Read::default();
     let mut lines = text.split_inclusive(|byte| *byte == b'\n').enumerate().peekable();
     if version(lines.next().map_or(&[], |(_, header)| header))?.is_none() {
@@ -57,7 +57,7 @@ pub(super) fn parse(
             },
             _ if lines.peek().is_none() && !whole => read.torn = true,
             Ok(_) => {}
-            Err(why) => read.damage.push(format!("line {}: {why}", index + 1)),
+            Err(why) => read.damage.push(words!("line {}: {why}", index + 1)),
         }
     }
     Ok(read)
@@ -67,7 +67,7 @@ pub(super) fn parse(
 ///
 /// # Errors
 /// If the version is newer than `VERSION`.
-pub(super) fn version(text: &[u8]) -> Result<Option<u32>, String> {
+pub(super) fn version(text: &[u8]) -> Result<Option<u32>, Words> {
     let header = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let said = json_of(header).ok().and_then(|json| serde_json::from_slice::<Header>(json).ok());
     // A header without a checksum is believed if it says version 1, and only then.
@@ -77,7 +77,7 @@ pub(super) fn version(text: &[u8]) -> Result<Option<u32>, String> {
         return Ok(Some(version));
     }
     let writer = slurm_vipu.map_or("the newer one".into(), |writer| format!("slurm-vipu {writer}"));
-    Err(format!(
+    Err(words!(
         "it is of version {version}, and this slurm-vipu knows up to {VERSION}: install {writer} again"
     ))
 }

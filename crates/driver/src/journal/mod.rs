@@ -13,7 +13,7 @@ mod stored_entry;
 mod writer;
 
 use ledger::EndedRun;
-use vipu_types::{ControllerName, ModelName};
+use vipu_types::{ControllerName, ModelName, Words};
 
 pub use entry::{Entry, LiveRecord, Stage};
 pub use file_journal::FileJournal;
@@ -27,17 +27,17 @@ pub use owner::Ownership;
 pub fn compacted(
     text: &[u8],
     first: impl Fn(&ModelName) -> Option<ControllerName>,
-) -> Result<(Vec<LiveRecord>, Vec<u8>), String> {
+) -> Result<(Vec<LiveRecord>, Vec<u8>), Words> {
     let book = format::parse(text, &first)?.book;
-    let shortest = format::whole(&book).map_err(|error| error.to_string())?;
+    let shortest = format::whole(&book).map_err(Words::of)?;
     Ok((book.live().cloned().collect(), shortest))
 }
 
-/// The damaged lines of a journal's text, with one line for people on each. slurmctld passes over them.
+/// The damage of a journal's lines. slurmctld passes over them.
 ///
 /// # Errors
 /// If a newer version wrote the text. The error names the version.
-pub fn damage(text: &[u8]) -> Result<Vec<String>, String> {
+pub fn damage(text: &[u8]) -> Result<Vec<Words>, Words> {
     Ok(format::parse(text, &|_| None)?.damage)
 }
 

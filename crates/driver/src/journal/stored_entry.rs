@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ledger::{Claim, EndedRun, Seconds};
 use serde::{Deserialize, Serialize};
-use vipu_types::{ControllerName, EndedBy, IpuCount, JobRun, ModelName, PartitionId, Shape};
+use vipu_types::{ControllerName, EndedBy, IpuCount, JobRun, ModelName, PartitionId, Shape, Words, words};
 
 use super::entry::Entry;
 
@@ -152,7 +152,7 @@ impl StoredEntry {
     /// # Errors
     /// If a claim names no controller and its model has none. The error names the partition, which cannot be
     /// removed.
-    pub fn entry(self, first: &impl Fn(&ModelName) -> Option<ControllerName>) -> Result<Entry, String> {
+    pub fn entry(self, first: &impl Fn(&ModelName) -> Option<ControllerName>) -> Result<Entry, Words> {
         Ok(match self {
             Self::Create { claim, ipuof_dir, unanswered } => {
                 Entry::Create { claim: claim.claim(first)?, ipuof_dir, stays: false, unanswered }
@@ -186,10 +186,10 @@ impl StoredEntry {
 }
 
 impl ClaimFields {
-    fn claim(self, first: &impl Fn(&ModelName) -> Option<ControllerName>) -> Result<Claim, String> {
+    fn claim(self, first: &impl Fn(&ModelName) -> Option<ControllerName>) -> Result<Claim, Words> {
         let Self { partition, run, task, user, model, controller, size, shape, nodes } = self;
         let controller = controller.or_else(|| first(&model)).ok_or_else(|| {
-            format!("partition {partition} is on a controller of model {model}, which is not configured")
+            words!("partition {partition} is on a controller of model {model}, which is not configured")
         })?;
         // The controller lists the places of the IPUs.
         let (slurm_partition, ipus) = (None, Vec::new());

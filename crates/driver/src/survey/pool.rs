@@ -8,7 +8,7 @@ use std::rc::Rc;
 use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
-use vipu_types::{IpuCount, PartitionId, PodId, Shape};
+use vipu_types::{IpuCount, PartitionId, PodId, Shape, Words, words};
 
 use crate::pauses::poll_pause;
 use crate::pod_in_use::{ObservedPool, PodInUse};
@@ -54,18 +54,18 @@ fn missing<C>(pod: &PodInUse<C>, listing: &Listing) -> Vec<(PartitionId, IpuCoun
     let is_listed = |id: &PartitionId| listed.contains(id);
     let mut unusable: BTreeMap<_, _> = unusable(pod, listing).collect();
     let absent = pool.named().filter(|name| !is_listed(name));
-    unusable.extend(absent.map(|name| (name.clone(), ABSENT.to_owned())));
+    unusable.extend(absent.map(|name| (name.clone(), ABSENT.into())));
     tell(&pod.id, &pod.observed.pool, unusable);
     pool.made().filter(|(id, _)| !is_listed(id)).collect()
 }
 
 /// The partitions of the pool that the controller does not have, with the reasons.
-pub(super) fn absent<C>(pod: &PodInUse<C>, listing: &Listing) -> BTreeMap<PartitionId, String> {
+pub(super) fn absent<C>(pod: &PodInUse<C>, listing: &Listing) -> BTreeMap<PartitionId, Words> {
     let Some(pool) = &pod.settings.pool else { return BTreeMap::new() };
     let listed: HashSet<_> = listing.partitions.iter().map(|seen| &seen.partition).collect();
-    let named = pool.named().map(|name| (name.clone(), ABSENT.to_owned()));
+    let named = pool.named().map(|name| (name.clone(), ABSENT.into()));
     let unmade = pod.observed.pool.unmade.borrow();
-    let why = |id: &PartitionId| unmade.get(id).cloned().unwrap_or_else(|| "it is being made".to_owned());
+    let why = |id: &PartitionId| unmade.get(id).cloned().unwrap_or_else(|| "it is being made".into());
     let made = pool.made().map(|(id, _)| (id.clone(), why(&id)));
     named.chain(made).filter(|(id, _)| !listed.contains(id)).collect()
 }
@@ -95,20 +95,20 @@ async fn make_all<C: Controller>(
 }
 
 /// The listed partitions of the pool that no job can get, with the reasons.
-fn unusable<C>(pod: &PodInUse<C>, listing: &Listing) -> impl Iterator<Item = (PartitionId, String)> {
+fn unusable<C>(pod: &PodInUse<C>, listing: &Listing) -> impl Iterator<Item = (PartitionId, Words)> {
     let of_pool = listing.partitions.iter().filter(|seen| pod.settings.has_in_pool(&seen.partition));
     of_pool.filter_map(|seen| {
         let why = match &seen.fault {
             Some(fault) => fault.clone(),
-            None if seen.leaving => "somebody is removing it".to_owned(),
-            None => format!("{}", IpuCount::new(seen.places.len() as u64).err()?),
+            None if seen.leaving => "somebody is removing it".into(),
+            None => Words::of(IpuCount::new(seen.places.len() as u64).err()?),
         };
         Some((seen.partition.clone(), why))
     })
 }
 
 /// Logs the changes since the last survey.
-fn tell(id: &PodId, observed: &ObservedPool, unusable: BTreeMap<PartitionId, String>) {
+fn tell(id: &PodId, observed: &ObservedPool, unusable: BTreeMap<PartitionId, Words>) {
     let before = observed.unusable.replace(unusable);
     let now = observed.unusable.borrow();
     for (partition, why) in now.iter().filter(|(partition, why)| before.get(*partition) != Some(*why)) {
@@ -127,7 +127,7 @@ fn tell_of_create<C>(
     pod: &PodInUse<C>,
     partition: &PartitionId,
     size: IpuCount,
-    made: Result<(), String>,
+    made: Result<(), Words>,
 ) -> bool {
     let (id, unmade) = (&pod.id, &pod.observed.pool.unmade);
     match made {
@@ -168,10 +168,10 @@ async fn make<C: Controller>(
     pod.controller.create(&request).await?;
     let limit = settings.create_timeout;
     let active = timeout(limit, active(pod, partition)).await;
-    active.unwrap_or_else(|_| Err(broken(format!("it is not active after {} s", limit.as_secs()))))
+    active.unwrap_or_else(|_| Err(broken(words!("it is not active after {} s", limit.as_secs()))))
 }
 
-fn broken(message: String) -> CallError {
+fn broken(message: Words) -> CallError {
     CallError { failure: Failure::Unclear, cause: message.clone(), message }
 }
 
@@ -181,7 +181,7 @@ async fn active<C: Controller>(pod: &PodInUse<C>, partition: &PartitionId) -> Re
         match pod.status(partition).await? {
             PartitionState::Active => return Ok(()),
             PartitionState::Pending | PartitionState::Resetting => {}
-            state => return Err(broken(format!("its controller shows it as {state:?}"))),
+            state => return Err(broken(words!("its controller shows it as {state:?}"))),
         }
         sleep(poll_pause(began.elapsed(), None)).await;
     }

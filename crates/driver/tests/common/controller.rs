@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 use vipu_client::wire::{CreatePartitionRequest, PartitionRequirements};
 use vipu_client::{ErrorClass, PartitionInfo, PartitionStatus, Requirements};
-use vipu_types::{ControllerName, JobRun, ModelName, PartitionId};
+use vipu_types::{ControllerName, JobRun, ModelName, PartitionId, Words, words};
 
 /// The maker of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,8 +195,8 @@ pub struct Line<N: Network> {
 
 impl<N: Network> Line<N> {
     fn error(&self, failure: Failure, cause: &str) -> CallError {
-        let message = format!("controller {}: {cause}", self.machine.name);
-        CallError { failure, message, cause: cause.to_owned() }
+        let message = words!("controller {}: {cause}", self.machine.name);
+        CallError { failure, message, cause: cause.into() }
     }
 
     /// Calls `work` on the controller or not, as the network decides.
@@ -257,8 +257,8 @@ impl<N: Network> Controller for Line<N> {
         &self.machine.name
     }
 
-    fn beside(&self, name: &ControllerName) -> Result<Self, String> {
-        let machine = self.network.machine(name).ok_or_else(|| format!("no controller {name}"))?;
+    fn beside(&self, name: &ControllerName) -> Result<Self, Words> {
+        let machine = self.network.machine(name).ok_or_else(|| words!("no controller {name}"))?;
         Ok(Self { machine, network: self.network.clone() })
     }
 

@@ -10,16 +10,14 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-use driver::{
-    Entry, Environment, Failure, Files, FilesError, Journal, JournalError, Listing, ModelSettings, PodSetup,
-};
+use driver::{Entry, Environment, Failure, Files, Journal, JournalError, Listing, ModelSettings, PodSetup};
 use ledger::{Claim, Event, Millis, Seconds};
 use mock_vipu::{Effect, Hardware, Pod, Settings};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep};
 use vipu_client::wire::PartitionRequirements;
-use vipu_types::{ControllerName, JobRun, PartitionId, PodId};
+use vipu_types::{ControllerName, JobRun, PartitionId, PodId, Words};
 
 use crate::claim::{claim, id, pod};
 use crate::controller::{Call, Fate, Line, Machine, Maker, Network, Tag};
@@ -98,9 +96,9 @@ impl Scene {
     }
 
     /// Returns an error while a fact says that the files of this partition, or all files, are out of reach.
-    fn reach(&self, of: &str) -> Result<(), FilesError> {
+    fn reach(&self, of: &str) -> Result<(), Words> {
         let why = self.fact("files").or_else(|| self.fact(&format!("files of {of}")));
-        why.filter(|why| why != "hang").map_or(Ok(()), |why| Err(FilesError(why)))
+        why.filter(|why| why != "hang").map_or(Ok(()), |why| Err(why.into()))
     }
 
     /// Returns the connection to the controller on this host, with these settings.
@@ -224,13 +222,13 @@ impl Network for Rc<Scene> {
 impl Files for Scene {
     type Config = Tag;
 
-    async fn probe(&self, directory: &Path) -> Result<(), FilesError> {
+    async fn probe(&self, directory: &Path) -> Result<(), Words> {
         self.note(format!("probe {}", directory.display()));
         sleep(self.time("probe time").unwrap_or_default()).await;
         self.reach("")
     }
 
-    async fn deliver(&self, directory: &Path, claim: &Claim, _: Tag) -> Result<(), FilesError> {
+    async fn deliver(&self, directory: &Path, claim: &Claim, _: Tag) -> Result<(), Words> {
         let id = short(&claim.partition);
         self.note(format!("files of {id} to {} for {}", directory.display(), claim.user));
         let hangs = self.fact(&format!("files of {id}")).as_deref() == Some("hang");
@@ -241,19 +239,19 @@ impl Files for Scene {
         Ok(())
     }
 
-    async fn flush(&self, _: &Path, claim: &Claim) -> Result<(), FilesError> {
+    async fn flush(&self, _: &Path, claim: &Claim) -> Result<(), Words> {
         let id = short(&claim.partition);
         sleep(self.time("flush time").unwrap_or_default()).await;
         match self.next("next flush").as_deref() {
             Some("lost") => {
                 self.files.borrow_mut().remove(id);
-                Err(FilesError("Input/output error".into()))
+                Err("Input/output error".into())
             }
             _ => self.reach(id),
         }
     }
 
-    async fn withdraw(&self, directory: &Path, claim: &Claim) -> Result<(), FilesError> {
+    async fn withdraw(&self, directory: &Path, claim: &Claim) -> Result<(), Words> {
         let id = short(&claim.partition);
         self.reach(id)?;
         self.note(format!("files of {id} off {}", directory.display()));

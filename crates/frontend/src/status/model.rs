@@ -115,12 +115,12 @@ fn pod(
         contact: match state.contact {
             Contact::NotYet => vipu_status::Contact::NotYet,
             Contact::Reached => vipu_status::Contact::Reached { since },
-            Contact::Lost(reason) => vipu_status::Contact::Lost { since, reason },
+            Contact::Lost(reason) => vipu_status::Contact::Lost { since, reason: reason.into() },
         },
         trouble: state.trouble.map(|trouble| trouble.to_string()),
         ipus,
         largest_free: state.largest_free,
-        missing: state.missing.into_iter().map(|(id, why)| (id.to_string(), why)).collect(),
+        missing: state.missing.into_iter().map(|(id, why)| (id.to_string(), why.into())).collect(),
         pool: state.pool.into_iter().map(pool_block).collect(),
         others,
         usual_create,
@@ -133,7 +133,7 @@ fn pool_block(PoolMember { partition, block, state }: PoolMember) -> PoolBlock {
         PoolMemberState::Free => (PoolState::Free, None),
         PoolMemberState::Used => (PoolState::Used, None),
         PoolMemberState::Returning => (PoolState::Returning, None),
-        PoolMemberState::OutOfUse(reason) => (PoolState::OutOfUse, Some(reason)),
+        PoolMemberState::OutOfUse(reason) => (PoolState::OutOfUse, Some(reason.into())),
     };
     let (size, reconfigurable) = (block.size.get(), block.is_reconfigurable);
     PoolBlock { partition: partition.to_string(), size, reconfigurable, state, reason }

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use driver::{Entry, Files, FilesError, Journal, JournalError, LiveRecord, journal};
+use driver::{Entry, Files, Journal, JournalError, LiveRecord, journal};
 use ledger::{Claim, EndedRun};
 use rand::RngExt;
 use tokio::sync::{oneshot, watch};
 use tokio::time::sleep;
-use vipu_types::{JobRun, PartitionId};
+use vipu_types::{JobRun, PartitionId, Words};
 
 use crate::cluster::Cluster;
 use crate::controller::Tag;
@@ -211,12 +211,12 @@ impl Shelf {
 pub struct Hands(pub Rc<Cluster>);
 
 impl Hands {
-    async fn reach(&self) -> Result<(), FilesError> {
+    async fn reach(&self) -> Result<(), Words> {
         if self.0.chance(0.3) {
             sleep(self.0.up_to(Duration::from_millis(30))).await;
         }
         match self.0.shelf.refuses.get() {
-            true => Err(FilesError(NO_SPACE.into())),
+            true => Err(NO_SPACE.into()),
             false => Ok(()),
         }
     }
@@ -225,11 +225,11 @@ impl Hands {
 impl Files for Hands {
     type Config = Tag;
 
-    async fn probe(&self, _: &Path) -> Result<(), FilesError> {
+    async fn probe(&self, _: &Path) -> Result<(), Words> {
         self.reach().await
     }
 
-    async fn deliver(&self, directory: &Path, claim: &Claim, config: Tag) -> Result<(), FilesError> {
+    async fn deliver(&self, directory: &Path, claim: &Claim, config: Tag) -> Result<(), Words> {
         self.reach().await?;
         let place = (directory.to_owned(), claim.partition.clone());
         self.0.shelf.unflushed.borrow_mut().insert(place.clone());
@@ -241,14 +241,14 @@ impl Files for Hands {
         Ok(())
     }
 
-    async fn flush(&self, directory: &Path, claim: &Claim) -> Result<(), FilesError> {
+    async fn flush(&self, directory: &Path, claim: &Claim) -> Result<(), Words> {
         sleep(self.0.up_to(FLUSH)).await;
         self.reach().await?;
         self.0.shelf.unflushed.borrow_mut().remove(&(directory.to_owned(), claim.partition.clone()));
         Ok(())
     }
 
-    async fn withdraw(&self, directory: &Path, claim: &Claim) -> Result<(), FilesError> {
+    async fn withdraw(&self, directory: &Path, claim: &Claim) -> Result<(), Words> {
         self.reach().await?;
         self.0.shelf.unflushed.borrow_mut().remove(&(directory.to_owned(), claim.partition.clone()));
         self.0.shelf.there.borrow_mut().remove(&(directory.to_owned(), claim.partition.clone()));

@@ -114,8 +114,8 @@ fn settle(frontend: &Frontend, actions: &Mutex<Vec<Action>>, record: &Record) {
         drop(waiting);
         frontend.tell(match next {
             Action::Driver(DriverAction::Create(Claim { partition, .. })) => {
-                match record.some("create_fails") {
-                    Some(reason) => Event::CreateFailed { partition, reason },
+                match record.some::<String>("create_fails") {
+                    Some(reason) => Event::CreateFailed { partition, reason: reason.into() },
                     None => Event::Up(partition),
                 }
             }

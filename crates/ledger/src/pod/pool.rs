@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use vipu_types::{PartitionId, Place};
+use vipu_types::{PartitionId, Place, Words};
 
 use super::{Hardware, Listed, Pod};
 use crate::ipu_holders::IpuHolder;
@@ -33,7 +33,7 @@ pub enum PoolMemberState {
     /// It is being given back after a job, or being reset.
     Returning,
     /// No job gets it, for this reason.
-    OutOfUse(String),
+    OutOfUse(Words),
 }
 
 /// The partitions of a pool.
@@ -44,7 +44,7 @@ pub(crate) struct PodPool {
     /// Those of a listing that has just arrived.
     news: Vec<PoolPartition>,
     /// The partitions that the controller should have and has not, with the reasons.
-    missing: BTreeMap<PartitionId, String>,
+    missing: BTreeMap<PartitionId, Words>,
 }
 
 impl PodPool {
@@ -98,7 +98,7 @@ impl Pod {
     pub(crate) fn note_pool(
         &mut self,
         partitions: Vec<PoolPartition>,
-        missing: BTreeMap<PartitionId, String>,
+        missing: BTreeMap<PartitionId, Words>,
     ) {
         if let Some(pool) = &mut self.pool {
             (pool.news, pool.missing) = (partitions, missing);
@@ -143,7 +143,7 @@ impl Pod {
     }
 
     /// The partitions of the pool that the controller should have and has not, with the reasons.
-    pub(crate) fn missing_in_pool(&self) -> BTreeMap<PartitionId, String> {
+    pub(crate) fn missing_in_pool(&self) -> BTreeMap<PartitionId, Words> {
         self.pool.as_ref().map(|pool| pool.missing.clone()).unwrap_or_default()
     }
 
@@ -152,9 +152,9 @@ impl Pod {
         let SeenPartition { fault, leaving, .. } = &it.seen;
         match fault {
             Some(fault) => PoolMemberState::OutOfUse(fault.clone()),
-            None if *leaving => PoolMemberState::OutOfUse("somebody is removing it".to_owned()),
+            None if *leaving => PoolMemberState::OutOfUse("somebody is removing it".into()),
             None if is_withheld => PoolMemberState::OutOfUse(
-                "it could not be given to a job, or processes of its last job may be left".to_owned(),
+                "it could not be given to a job, or processes of its last job may be left".into(),
             ),
             None if !it.is_ready => PoolMemberState::Returning,
             None => PoolMemberState::Free,

@@ -187,7 +187,7 @@ impl Outside {
             15 => self.each("keep-over", |it| it.phase.is_kept()),
             16 => self.each("overdue", |it| it.claim.run.job == job),
             17 => {
-                let trouble = is_even.then(|| "vipu.conf: no ApiHost".to_owned());
+                let trouble = is_even.then(|| "vipu.conf: no ApiHost".into());
                 self.tell(Event::Models(vec![ModelFacts {
                     trouble,
                     idle: self.idle.clone(),

@@ -2,7 +2,7 @@
 
 use crate::script::{Scripted, claim, earliest, foreign, id, jobs, pod, seen, wish};
 use ledger::{Claim, Event, ModelFacts, Seconds, Wait, Wish};
-use vipu_types::IpuCount;
+use vipu_types::{IpuCount, words};
 
 /// The configuration of pod64 with the controllers on these hosts, in this order.
 fn on(hosts: &[&str]) -> Event {
@@ -26,7 +26,7 @@ fn list(scripted: &mut Scripted, host: &str, ipus: u32, used: u32) -> String {
 }
 
 fn lose(scripted: &mut Scripted, host: &str) {
-    let reason = format!("controller {host}:8090: connection refused");
+    let reason = words!("controller {host}:8090: connection refused");
     assert_eq!(scripted.tell(Event::Unreachable { pod: id("pod64", host), reason }), "");
 }
 

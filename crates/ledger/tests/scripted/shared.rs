@@ -2,12 +2,12 @@
 
 use crate::script::{Scripted, asks, claim, empty_pod, id, jobs, pod, pod_with_a_second_controller, wish};
 use ledger::{Claim, Event, Jobs, KnownJobs, Seconds};
-use vipu_types::IpuCount;
+use vipu_types::{IpuCount, Words};
 
 const FULL: &str = "IpuofDir: cannot write to /ipuof: No space left on device";
 
 fn trouble(reason: Option<&str>) -> Event {
-    Event::Trouble { model: id("pod64", "vipu").model, reason: reason.map(str::to_owned) }
+    Event::Trouble { model: id("pod64", "vipu").model, reason: reason.map(Words::from) }
 }
 
 fn refuses(is: bool) -> Event {
@@ -69,9 +69,9 @@ impl Jobs for Users {
     }
 }
 
-fn may_start(scripted: &mut Scripted, job: u32) -> Result<(), String> {
+fn may_start(scripted: &mut Scripted, job: u32) -> Result<(), Words> {
     let answer = scripted.ledger.may_start(&wish(job, 1, 60), &Users(jobs(0, &[])));
-    answer.map(drop).map_err(|why| why.to_string())
+    answer.map(drop).map_err(Words::of)
 }
 
 fn begin(scripted: &mut Scripted, job: u32) {
@@ -84,7 +84,7 @@ fn one_job_of_each_user_asks_a_controller_that_refuses_all_and_more_ask_later() 
     let mut scripted = empty_pod();
     begin(&mut scripted, 101);
     assert_eq!(scripted.tell(refuses(true)), "kick", "others may ask");
-    let refused = Err("vipu: pod64: controller vipu:8090: no access".to_owned());
+    let refused = Err("vipu: pod64: controller vipu:8090: no access".into());
     // The refused job 101 is the job of its user that asks.
     assert_eq!(may_start(&mut scripted, 102), refused);
     assert_eq!(may_start(&mut scripted, 201), Ok(()));
@@ -131,7 +131,7 @@ fn a_controller_that_refuses_all_keeps_no_job_from_the_others() {
     scripted.tell(refuses(true));
     let taken = |scripted: &mut Scripted, ipus| {
         let answer = scripted.ledger.may_start(&wish(101, ipus, 60), &Users(jobs(0, &[])));
-        answer.map(|controller| controller.host().to_owned()).map_err(|why| why.to_string())
+        answer.map(|controller| controller.host().to_owned()).map_err(Words::of)
     };
     assert_eq!(taken(&mut scripted, 4), Ok("b".into()));
     assert_eq!(taken(&mut scripted, 16), Ok("vipu".into()), "to find out whether that is over");

@@ -147,7 +147,7 @@ fn in_force(kept: &SavedConf, model: &ModelName, file: Option<Good>) -> (Option<
         (Ok(Some(kept)), _) => return (Some(kept), Some(format!("in force: these values, kept in {path}"))),
         (Ok(None), _) => "it is not on this host".to_owned(),
         (Err(LoadError::Unreadable { source, .. }), _) => source.to_string(),
-        (Err(why), _) => why.one_line(),
+        (Err(why), _) => why.one_line().into(),
     };
     let below = if file.is_some() { "; below are those of the file" } else { "" };
     let line = format!(

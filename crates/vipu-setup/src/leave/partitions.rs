@@ -87,7 +87,7 @@ pub fn left(site: &Site) -> Result<Vec<Left>> {
         Ok(journal) => &journal[..],
         Err(why) => {
             let fix = "install the slurm-vipu that wrote it, or run this as root";
-            left.push(Left::new(site.journal_path().display().to_string(), why.as_str(), fix));
+            left.push(Left::new(site.journal_path().display().to_string(), why.to_string(), fix));
             &[]
         }
     };

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use driver::journal::{self, LiveRecord};
 use slurm_conf::{Files, Plugstack, SlurmConf};
 use vipu_conf::{AdminSocket, Settings};
+use vipu_types::{Words, words};
 
 /// The configuration of slurmctld's host.
 pub struct Site {
@@ -19,9 +20,9 @@ pub struct Site {
     /// vipu.conf and each `<model>.conf`: the files beside slurm.conf that name a controller.
     pub model_files: Vec<PathBuf>,
     /// The settings of each of these files, or why one of the files is not read.
-    pub settings: Result<Vec<Settings>, String>,
+    pub settings: Result<Vec<Settings>, Words>,
     /// The partitions of the journal, or why nobody knows them.
-    pub journal: Result<Vec<LiveRecord>, String>,
+    pub journal: Result<Vec<LiveRecord>, Words>,
 }
 
 /// The files of this host.
@@ -115,16 +116,16 @@ fn model_files(folder: &Path) -> Vec<PathBuf> {
     files.filter(names_controller).collect()
 }
 
-fn settings(files: &[PathBuf]) -> Result<Vec<Settings>, String> {
+fn settings(files: &[PathBuf]) -> Result<Vec<Settings>, Words> {
     let read = |file: &PathBuf| vipu_conf::load_file(file).map(|good| good.settings);
     files.iter().map(|file| read(file).map_err(|why| why.one_line())).collect()
 }
 
-fn journal(path: &Path) -> Result<Vec<LiveRecord>, String> {
+fn journal(path: &Path) -> Result<Vec<LiveRecord>, Words> {
     match fs::read(path) {
         Ok(text) => journal::compacted(&text, |_| None).map(|(live, _)| live),
         Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(why) => Err(format!("cannot read it: {why}")),
+        Err(why) => Err(words!("cannot read it: {why}")),
     }
 }
 
