@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use vipu_types::{ControllerName, IpuCount};
+use vipu_types::{ControllerName, IpuCount, Words, words};
 
 /// The IPUs of nodes, by the nodes' numbers in Slurm's node table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,7 +111,7 @@ impl Cabling {
     ///
     /// # Errors
     /// The reason why they have none.
-    pub(crate) fn of_nodes(&self, nodes: &[u32]) -> Result<GroupIpus, String> {
+    pub(crate) fn of_nodes(&self, nodes: &[u32]) -> Result<GroupIpus, Words> {
         match self {
             Self::Controllers(owners) => owner(owners, nodes).map(GroupIpus::Of),
             Self::Hosts(hosts) => block(hosts, nodes).map(GroupIpus::Block),
@@ -139,22 +139,20 @@ fn of_controllers(
     all.iter().map(own).collect()
 }
 
-fn owner(owners: &BTreeMap<u32, ControllerName>, nodes: &[u32]) -> Result<ControllerName, String> {
+fn owner(owners: &BTreeMap<u32, ControllerName>, nodes: &[u32]) -> Result<ControllerName, Words> {
     let found: BTreeSet<_> = nodes.iter().map(|node| owners.get(node)).collect();
     match &found.into_iter().collect::<Vec<_>>()[..] {
         [Some(one)] => Ok((*one).clone()),
-        [] => Err("it has no nodes".to_owned()),
-        several if several.contains(&None) => {
-            Err("Nodes= gives one of its nodes to no controller".to_owned())
-        }
+        [] => Err("it has no nodes".into()),
+        several if several.contains(&None) => Err("Nodes= gives one of its nodes to no controller".into()),
         several => {
             let names: Vec<_> = several.iter().flatten().map(|it| it.to_string()).collect();
-            Err(format!("Nodes= gives its nodes to different controllers: {}", names.join(", ")))
+            Err(words!("Nodes= gives its nodes to different controllers: {}", names.join(", ")))
         }
     }
 }
 
-fn block(hosts: &BTreeMap<u32, Range<u32>>, nodes: &[u32]) -> Result<Range<usize>, String> {
+fn block(hosts: &BTreeMap<u32, Range<u32>>, nodes: &[u32]) -> Result<Range<usize>, Words> {
     let own: Option<Vec<_>> = nodes.iter().map(|node| hosts.get(node)).collect();
     let own = own.ok_or("HostMap gives one of its nodes no IPUs")?;
     let first = own.iter().map(|ipus| ipus.start).min().ok_or("it has no nodes")?;
@@ -163,7 +161,7 @@ fn block(hosts: &BTreeMap<u32, Range<u32>>, nodes: &[u32]) -> Result<Range<usize
     let is_block = count == last - first && count.is_power_of_two() && first % count == 0;
     match is_block {
         true => Ok(first as usize..last as usize),
-        false => Err("HostMap gives its nodes IPUs that can be no partition".to_owned()),
+        false => Err("HostMap gives its nodes IPUs that can be no partition".into()),
     }
 }
 

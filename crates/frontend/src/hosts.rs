@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use vipu_types::{IpuCount, ModelName};
+use vipu_types::{IpuCount, ModelName, Words, words};
 
 use crate::frontend::Frontend;
 use crate::limits::Standing;
@@ -22,15 +22,12 @@ struct Hosts {
 /// Fits a request to the hosts of its model, if each has IPUs of its own: to a number of nodes with all their IPUs. The
 /// job gets these nodes for itself. One IPU, which is what `--gres=vipu:<model>` asks for, stands for the IPUs of the
 /// nodes that the job asks for.
-///
-/// # Errors
-/// The refusal, in one line for the user.
 pub(crate) fn fitted(
     frontend: &Frontend,
     description: &mut impl JobDescription,
     taken: Taken,
     standing: &Standing,
-) -> Result<Taken, String> {
+) -> Result<Taken, Words> {
     let name = &taken.resolved.model;
     let models = frontend.models();
     let Some(model) = models.0.get(name).filter(|model| model.has_hosts()) else { return Ok(taken) };
@@ -42,7 +39,7 @@ pub(crate) fn fitted(
     let size = hosts.size(taken.resolved.size, *asked.start())?;
     let nodes = size.get() / hosts.each;
     if !asked.contains(&nodes) {
-        return Err(format!(
+        return Err(words!(
             "vipu: {size} IPUs of {name} are those of {nodes} node{}, which -N excludes; {}",
             if nodes == 1 { "" } else { "s" },
             hosts.valid()
@@ -54,19 +51,16 @@ pub(crate) fn fitted(
 }
 
 /// Fits a changed request as [`fitted`] does. Slurm lets no user change a job into one with whole nodes.
-///
-/// # Errors
-/// The refusal, in one line for the user.
 pub(crate) fn fitted_change(
     frontend: &Frontend,
     description: &mut impl JobDescription,
     job: impl Job,
     taken: Taken,
     standing: &Standing,
-) -> Result<Taken, String> {
+) -> Result<Taken, Words> {
     let model = &taken.resolved.model;
     if frontend.models().has_hosts(model) && !job.takes_whole_nodes() {
-        return Err(format!("vipu: jobs on {model} get whole nodes: cancel this job, and submit it again"));
+        return Err(words!("vipu: jobs on {model} get whole nodes: cancel this job, and submit it again"));
     }
     let names_nodes = description.asked_nodes() != (1..=u32::MAX);
     let taken = match (taken.resolved.size, size_now(frontend, job)) {
@@ -86,9 +80,9 @@ fn size_now(frontend: &Frontend, job: impl Job) -> Option<IpuCount> {
 
 impl Hosts {
     /// The size for a request of `wanted` IPUs and at least `fewest` nodes.
-    fn size(&self, wanted: IpuCount, fewest: u32) -> Result<IpuCount, String> {
+    fn size(&self, wanted: IpuCount, fewest: u32) -> Result<IpuCount, Words> {
         let refusal =
-            || format!("vipu: jobs get all {} IPUs of each of their nodes; {}", self.each, self.valid());
+            || words!("vipu: jobs get all {} IPUs of each of their nodes; {}", self.each, self.valid());
         if wanted == IpuCount::ONE {
             let of_nodes = IpuCount::new(u64::from(fewest) * u64::from(self.each)).ok();
             return of_nodes.filter(|size| self.sizes.contains(size)).ok_or_else(refusal);

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use ledger::{Claim, Seconds};
 use tracing::{info, warn};
-use vipu_types::{AfterFailure, Asked, Grant, JobOption, JobRun, ModelName, RequeueOn};
+use vipu_types::{AfterFailure, Asked, Grant, JobOption, JobRun, ModelName, RequeueOn, Words, words};
 
 use crate::frontend::Frontend;
 use crate::models::FailureLimits;
@@ -73,14 +73,14 @@ impl FailureLimits {
     }
 
     /// Checks the request against the limits. The notice says that the job gets less than asked for.
-    fn check(self, asked: AfterFailure, model: &ModelName) -> Result<Option<String>, String> {
+    fn check(self, asked: AfterFailure, model: &ModelName) -> Result<Option<String>, Words> {
         if asked.requeue_on != RequeueOn::NEVER && self.requeues == 0 {
-            return Err(format!(
+            return Err(words!(
                 "vipu: --ipu-requeue-on: jobs on {model} are not requeued here (MaxRequeues=0 in vipu.conf): leave it out"
             ));
         }
         match asked.keep {
-            Some(_) if self.keep.is_zero() => Err(format!(
+            Some(_) if self.keep.is_zero() => Err(words!(
                 "vipu: --ipu-keep: no partition of {model} stays after its job here (MaxKeep=0 in vipu.conf): leave it out"
             )),
             Some(keep) if keep > self.keep => Ok(Some(format!(
@@ -97,7 +97,7 @@ pub(crate) fn check(
     limits: FailureLimits,
     options: &[String],
     model: &ModelName,
-) -> Result<Option<String>, String> {
+) -> Result<Option<String>, Words> {
     limits.check(asked(options), model)
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use ledger::{LicenseReservation, LicenseReservations};
-use vipu_types::{ModelName, shown};
+use vipu_types::{ModelName, Words, shown, words};
 
 use crate::frontend::Frontend;
 use crate::models::Models;
@@ -107,7 +107,7 @@ fn has_license(models: &Models, model: &ModelName, name: &str) -> bool {
 /// # Errors
 /// The user asks for this licence without IPUs, or with another number. Slurm cannot combine the licence with
 /// alternatives.
-pub(crate) fn of_new(models: &Models, asked: &str, own: Option<&License>) -> Result<Option<String>, String> {
+pub(crate) fn of_new(models: &Models, asked: &str, own: Option<&License>) -> Result<Option<String>, Words> {
     let is_own = |element: &str| own.is_some_and(|own| element == own.to_string());
     // Slurm takes alternatives for one element.
     let mut each = elements(asked).flat_map(|element| element.split('|'));
@@ -117,7 +117,7 @@ pub(crate) fn of_new(models: &Models, asked: &str, own: Option<&License>) -> Res
             true => "vipu:<IPUs>:1",
             false => "vipu:<model>:<IPUs>",
         };
-        return Err(format!(
+        return Err(words!(
             "vipu: the licence {} counts IPUs: ask for IPUs with --gres={form}, and leave out the licence",
             shown(element)
         ));
@@ -135,12 +135,12 @@ pub(crate) fn of_changed(
     models: &Models,
     asked: &str,
     own: Option<&License>,
-) -> Result<Option<String>, String> {
+) -> Result<Option<String>, Words> {
     let complete = with_ours(models, asked, own.map(ToString::to_string));
     match own {
         None if ours(models, asked).next().is_none() => Ok(None),
         _ if complete == asked => Ok(None),
-        Some(own) if asked.contains('|') => Err(format!(
+        Some(own) if asked.contains('|') => Err(words!(
             "vipu: this cluster counts IPUs as the licence {own}, which Slurm cannot combine with the alternatives in \
              {}: ask for one of them",
             shown(asked)

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ledger::{Seconds, Wish};
-use vipu_types::{ControllerName, ModelName};
+use vipu_types::{ControllerName, ModelName, Words, words};
 
 use crate::cabling::{Cabling, GroupIpus, NodeGroup};
 use crate::models::Models;
@@ -162,11 +162,11 @@ impl Models {
     ///
     /// # Errors
     /// The reason why a job on these nodes gets no IPUs of the model.
-    pub(crate) fn ipus_of(&self, wanted: &Resolved, nodes: &[u32]) -> Result<Option<GroupIpus>, String> {
+    pub(crate) fn ipus_of(&self, wanted: &Resolved, nodes: &[u32]) -> Result<Option<GroupIpus>, Words> {
         let Some((cabling, _)) = self.cabling(&wanted.model) else { return Ok(None) };
-        let found = cabling.of_nodes(nodes).map_err(|why| format!("{why} (model {})", wanted.model))?;
+        let found = cabling.of_nodes(nodes).map_err(|why| words!("{why} (model {})", wanted.model))?;
         match &found {
-            GroupIpus::Block(ipus) if ipus.len() != wanted.size.get() as usize => Err(format!(
+            GroupIpus::Block(ipus) if ipus.len() != wanted.size.get() as usize => Err(words!(
                 "they have {} IPUs of {}, the job asks for {}",
                 ipus.len(),
                 wanted.model,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use vipu_types::{IpuCount, Shape};
+use vipu_types::{IpuCount, Shape, Words, words};
 
 use crate::frontend::Frontend;
 use crate::limits::Standing;
@@ -12,15 +12,12 @@ use crate::request::Taken;
 /// Fits a request to the pool of its model, if it has one. A size that the pool lacks is rounded up, if the site
 /// says so. Until the controllers answer, nobody knows the sizes of partitions that an administrator made.
 /// Sizes that nodes offer as GRES types are the only ones that Slurm's selector finds.
-///
-/// # Errors
-/// The refusal, in one line for the user.
-pub(crate) fn fitted(frontend: &Frontend, taken: Taken, standing: &Standing) -> Result<Taken, String> {
+pub(crate) fn fitted(frontend: &Frontend, taken: Taken, standing: &Standing) -> Result<Taken, Words> {
     let model = &taken.resolved.model;
     if taken.resolved.shape != Shape::default()
         && let Some(shared) = frontend.models().shared_partition(model)
     {
-        return Err(format!(
+        return Err(words!(
             "vipu: all jobs of {model} share partition {shared}, whose shape is as it is: leave out the options for the \
              shape (--ipus and --ipu-model stay)"
         ));
@@ -31,7 +28,7 @@ pub(crate) fn fitted(frontend: &Frontend, taken: Taken, standing: &Standing) -> 
     let pool = own.and_then(|own| own.pool.as_ref());
     let Some(((of_model, own), pool)) = of_pool.zip(own).zip(pool) else { return Ok(taken) };
     if taken.resolved.shape != Shape::default() {
-        return Err(format!(
+        return Err(words!(
             "vipu: {model} has a pool of partitions, whose shapes are as they are: leave out the options for the shape \
              (--ipus and --ipu-model stay)"
         ));
@@ -57,13 +54,13 @@ pub(crate) fn fitted(frontend: &Frontend, taken: Taken, standing: &Standing) -> 
     let words = || in_words(sizes.iter().copied());
     match sizes.range(size..).next() {
         Some(larger) if of_model.rounds_up() => Ok(taken.rounded_to(*larger, words())),
-        _ if sizes.is_empty() => Err(format!(
+        _ if sizes.is_empty() => Err(words!(
             "vipu: there is no partition for {size} IPUs: no partition of the pool of {model} has a size that nodes offer"
         )),
         _ => {
             let valid = sizes.iter().map(|size| of_model.request(model, Some(size.get().into())));
             let valid: Vec<_> = valid.map(|request| format!("--gres={request}")).collect();
-            Err(format!(
+            Err(words!(
                 "vipu: there is no partition for {size} IPUs: the pool of {model} has partitions of {}; valid: {}",
                 words(),
                 valid.join(" or ")

@@ -8,7 +8,7 @@ use std::ops::{Deref, RangeInclusive};
 use std::time::Duration;
 
 use ledger::Seconds;
-use vipu_types::{GresType, IpuCount, PartitionEnd, PartitionId};
+use vipu_types::{GresType, IpuCount, PartitionEnd, PartitionId, Words};
 
 /// A job, under at least the job read lock.
 #[allow(missing_docs, reason = "each is documented where it is implemented on Slurm's record")]
@@ -203,7 +203,7 @@ pub trait JobDescription {
     ///
     /// # Errors
     /// The reason why the message cannot be changed.
-    fn set_nodes(&mut self, count: u32) -> Result<(), String>;
+    fn set_nodes(&mut self, count: u32) -> Result<(), Words>;
     /// Asks for nodes that no other job shares.
     fn take_whole_nodes(&mut self);
     /// All Slurm partitions, if they can be read.

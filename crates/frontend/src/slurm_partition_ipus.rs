@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use vipu_types::GresType;
+use vipu_types::{GresType, Words, words};
 
 use crate::slurm::SlurmPartitions;
 
@@ -24,7 +24,7 @@ impl Found {
         places: impl FnOnce() -> Option<P>,
         wanted: &str,
         of: &GresType,
-    ) -> Option<String> {
+    ) -> Option<Words> {
         if self.has(wanted, of) {
             return None;
         }
@@ -54,7 +54,7 @@ impl Found {
 
 /// The refusal of a job if none of these Slurm partitions has IPUs of this model. `wanted` is a list as users
 /// write it. Slurm itself refuses an unknown name.
-fn refuse(places: &impl SlurmPartitions, wanted: &str, of: &GresType) -> Option<String> {
+fn refuse(places: &impl SlurmPartitions, wanted: &str, of: &GresType) -> Option<Words> {
     let names: Vec<_> = wanted.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
     let lacks = |name: &&str| places.have(name, Some(of)) == Some(false);
     if names.is_empty() || !names.iter().all(lacks) {
@@ -74,7 +74,7 @@ fn refuse(places: &impl SlurmPartitions, wanted: &str, of: &GresType) -> Option<
         [] => format!("no Slurm partition has a node with {ipus}"),
         others => format!("try {}", others.join(" or ")),
     };
-    Some(format!("vipu: no node of Slurm partition{plural} {} has {what}; {advice}", names.join(",")))
+    Some(words!("vipu: no node of Slurm partition{plural} {} has {what}; {advice}", names.join(",")))
 }
 
 #[cfg(test)]
@@ -104,7 +104,7 @@ mod tests {
             ("both", vec!["pod64", "pod16"]),
             ("sizes", vec!["16", "4"]),
         ]);
-        refuse(&partitions, wanted, &GresType::new(of).unwrap()).unwrap_or_default()
+        refuse(&partitions, wanted, &GresType::new(of).unwrap()).map(String::from).unwrap_or_default()
     }
 
     #[test]

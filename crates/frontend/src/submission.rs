@@ -3,7 +3,7 @@
 
 use ledger::Ledger;
 use tracing::info;
-use vipu_types::{Grant, GresRequest, JobOption};
+use vipu_types::{Grant, GresRequest, JobOption, Words, words};
 
 use crate::frontend::Frontend;
 use crate::licenses::{self, License};
@@ -22,13 +22,10 @@ pub fn drop_forged(description: &mut impl JobDescription) {
 }
 
 /// Checks and completes the request of a new job. Returns a notice for the user, if there is one.
-///
-/// # Errors
-/// The refusal, in one line for the user.
 pub fn submitted(
     frontend: &Frontend,
     description: &mut impl JobDescription,
-) -> Result<Option<String>, String> {
+) -> Result<Option<String>, Words> {
     let options = description.options(JobOption::PREFIX);
     if options.is_empty() && !description.mentions_vipu() {
         complete_licenses(frontend, description, None, None, licenses::of_new)?;
@@ -74,8 +71,8 @@ fn complete_licenses(
     description: &mut impl JobDescription,
     of_job: Option<String>,
     wanted: Option<&Resolved>,
-    complete: impl Fn(&Models, &str, Option<&License>) -> Result<Option<String>, String>,
-) -> Result<(), String> {
+    complete: impl Fn(&Models, &str, Option<&License>) -> Result<Option<String>, Words>,
+) -> Result<(), Words> {
     let asked = description.licenses().or(of_job).unwrap_or_default();
     let of_site = description.site_licenses().unwrap_or_default();
     let models = frontend.models();
@@ -89,12 +86,9 @@ fn complete_licenses(
 const SWITCHED_OFF: &str = "vipu: the IPU plugin has switched itself off; its reason is in slurmctld's log";
 
 /// Refuses a job that asks for IPUs, because no request can be resolved while there is no plugin.
-///
-/// # Errors
-/// The refusal, in one line for the user.
-pub fn refuse_ipus(description: &impl JobDescription) -> Result<Option<String>, String> {
+pub fn refuse_ipus(description: &impl JobDescription) -> Result<Option<String>, Words> {
     let wants_ipus = description.mentions_vipu() || !description.options(JobOption::PREFIX).is_empty();
-    if wants_ipus { Err(SWITCHED_OFF.to_owned()) } else { Ok(None) }
+    if wants_ipus { Err(SWITCHED_OFF.into()) } else { Ok(None) }
 }
 
 /// Whether the job gets its Slurm partition from a reservation.
@@ -109,7 +103,7 @@ fn there_are_ipus(
     description: &impl JobDescription,
     slurm_partitions: Option<&str>,
     wanted: &Resolved,
-) -> Result<(), String> {
+) -> Result<(), Words> {
     let Some(names) = slurm_partitions else { return Ok(()) };
     let of = frontend.gres_type(&wanted.model, wanted.size);
     let all = || description.all_slurm_partitions();
@@ -133,18 +127,15 @@ const OPTIONS_STAY: &str =
 
 /// Checks and completes a change of a job: of its GRES list, its licences, its Slurm partitions or its QOS.
 /// Returns a notice for the user, if there is one.
-///
-/// # Errors
-/// The refusal, in one line for the user.
 pub fn changed(
     frontend: &Frontend,
     description: &mut impl JobDescription,
     job: impl Job,
-) -> Result<Option<String>, String> {
+) -> Result<Option<String>, Words> {
     refuse_other_tres(frontend, description)?;
     let gres = description.tres_per_node();
     // Up to 22.05 the user sees no text, so the log has it.
-    let tell = |line: &String| info!("job {} is not changed: {line}", job.id());
+    let tell = |line: &Words| info!("job {} is not changed: {line}", job.id());
     let taken = judge_change(frontend, description, job).inspect_err(tell)?;
     let taken = taken.filter(|_| gres.is_some());
     let canonical = |taken: &Taken| frontend.models().canonical(&taken.resolved);
@@ -176,7 +167,7 @@ fn judge_change(
     frontend: &Frontend,
     description: &mut impl JobDescription,
     job: impl Job,
-) -> Result<Option<Taken>, String> {
+) -> Result<Option<Taken>, Words> {
     let (gres, slurm_partitions, qos) =
         (description.tres_per_node(), description.slurm_partitions(), description.qos());
     let moves = job.is_pending() && job.mentions_vipu() && (slurm_partitions.is_some() || qos.is_some());
@@ -196,7 +187,7 @@ fn judge_change(
     let found = frontend.models().find_changed(&request).map_err(Refusal::into_line)?;
     let Some(taken) = found else {
         let stays = is_asked_anew && !request.options.is_empty();
-        return if stays { Err(OPTIONS_STAY.to_owned()) } else { Ok(None) };
+        return if stays { Err(OPTIONS_STAY.into()) } else { Ok(None) };
     };
     let taken = pool_sizes::fitted(frontend, taken, &request.standing)?;
     let taken = match is_asked_anew && job.is_pending() {
@@ -208,16 +199,16 @@ fn judge_change(
     Ok(Some(taken))
 }
 
-fn refuse_other_tres(frontend: &Frontend, description: &impl JobDescription) -> Result<(), String> {
+fn refuse_other_tres(frontend: &Frontend, description: &impl JobDescription) -> Result<(), Words> {
     let others = description.other_tres();
     let of_license = |tres: &str| licenses::asks_for_ours(&frontend.models(), tres);
     if others.iter().filter_map(|(_, tres)| tres.as_deref()).any(of_license) {
-        return Err("vipu: this licence counts IPUs: ask for IPUs with --gres=vipu:<model>:<IPUs>".to_owned());
+        return Err("vipu: this licence counts IPUs: ask for IPUs with --gres=vipu:<model>:<IPUs>".into());
     }
     let of_ipus = |(_, tres): &(&str, Option<String>)| tres.as_deref().is_some_and(mentions_vipu);
     match others.into_iter().find(of_ipus) {
         Some((per_what, _)) => {
-            Err(format!("vipu: IPUs cannot be asked for {per_what}; write --gres=vipu:<model>:<IPUs>"))
+            Err(words!("vipu: IPUs cannot be asked for {per_what}; write --gres=vipu:<model>:<IPUs>"))
         }
         None => Ok(()),
     }
@@ -229,9 +220,9 @@ fn complete(
     description: &mut impl JobDescription,
     tres: &str,
     canonical: &GresRequest,
-) -> Result<(), String> {
+) -> Result<(), Words> {
     if outside.is_switched_off() {
-        return Err(SWITCHED_OFF.to_owned());
+        return Err(SWITCHED_OFF.into());
     }
     match canonical.replace_in(tres) {
         Some(completed) if completed == tres => {}

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use vipu_conf::Settings;
-use vipu_types::{GresType, IpuCount, ModelName};
+use vipu_types::{GresType, IpuCount, ModelName, Words};
 
 use super::*;
 use crate::cabling::Cabling;
@@ -69,7 +69,7 @@ impl JobDescription for Description {
         self.tres = tres.to_owned();
     }
     fn set_licenses(&mut self, _: &str) {}
-    fn set_nodes(&mut self, count: u32) -> Result<(), String> {
+    fn set_nodes(&mut self, count: u32) -> Result<(), Words> {
         self.nodes = Some(count);
         Ok(())
     }
@@ -112,15 +112,12 @@ fn answer(frontend: &Frontend, request: &str) -> String {
             _ => job.options.push(word.to_owned()),
         }
     }
-    submitted(frontend, &mut job).map_or_else(
-        |refusal| refusal,
-        |notice| {
-            let nodes = job.nodes.map(|nodes| format!(" -N {nodes}")).unwrap_or_default();
-            let exclusive = if job.whole_nodes { " --exclusive" } else { "" };
-            let notice = notice.map(|notice| format!("; {notice}")).unwrap_or_default();
-            format!("{}{nodes}{exclusive}{notice}", job.tres)
-        },
-    )
+    submitted(frontend, &mut job).map_or_else(String::from, |notice| {
+        let nodes = job.nodes.map(|nodes| format!(" -N {nodes}")).unwrap_or_default();
+        let exclusive = if job.whole_nodes { " --exclusive" } else { "" };
+        let notice = notice.map(|notice| format!("; {notice}")).unwrap_or_default();
+        format!("{}{nodes}{exclusive}{notice}", job.tres)
+    })
 }
 
 /// Submits jobs for the model of this name, and compares the answers.

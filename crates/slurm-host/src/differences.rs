@@ -12,6 +12,7 @@ use std::ptr::null_mut;
 use std::sync::OnceLock;
 
 use slurm_release::Series;
+use vipu_types::Words;
 
 use crate::record::text_of_c;
 use crate::running_release::loaded;
@@ -92,7 +93,7 @@ pub(crate) enum EndJob {
 }
 
 impl EndJob {
-    pub(crate) fn resolve(series: Series) -> Result<Self, String> {
+    pub(crate) fn resolve(series: Series) -> Result<Self, Words> {
         match series < Series::new(25, 11) {
             // SAFETY: its signature in these releases (SAFETY.md, "Signatures").
             true => unsafe { symbols::wanted(c"job_complete") }.map(Self::ById),
@@ -125,7 +126,7 @@ pub(crate) enum Requeue {
 }
 
 impl Requeue {
-    pub(crate) fn resolve(series: Series) -> Result<Self, String> {
+    pub(crate) fn resolve(series: Series) -> Result<Self, Words> {
         match series < Series::new(25, 11) {
             // SAFETY: its signature in these releases (SAFETY.md, "Signatures").
             true => unsafe { symbols::wanted(c"job_requeue") }.map(Self::ById),

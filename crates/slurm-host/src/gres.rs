@@ -4,6 +4,7 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 
 use slurm_release::{GresSlurmdConf, Layout};
+use vipu_types::{Words, words};
 
 use crate::probe::Probe;
 use crate::record::{self, list_items};
@@ -24,12 +25,12 @@ pub struct Record {
 /// Returns the records of the GRES `name` in the list that a gres plugin is given.
 ///
 /// # Errors
-/// One line, when the list cannot be walked or a record does not look as the release says.
+/// If the list cannot be walked or a record does not look as the release says.
 ///
 /// # Safety
 /// `list` is that of a running `gres_p_node_config_load`, under Slurm's lock of GRES, and no other thread
 /// changes it meanwhile.
-pub unsafe fn of_node(list: *mut c_void, name: &str) -> Result<Vec<Record>, String> {
+pub unsafe fn of_node(list: *mut c_void, name: &str) -> Result<Vec<Record>, Words> {
     let layout = loaded()?.release.layout;
     let probe = Probe::new().ok_or("no file descriptor is free")?;
     // SAFETY: its signature in every release (SAFETY.md, "Signatures").
@@ -41,15 +42,10 @@ pub unsafe fn of_node(list: *mut c_void, name: &str) -> Result<Vec<Record>, Stri
 }
 
 /// Returns the record if it belongs to this GRES. Each part is checked before it is read.
-fn of_name(
-    probe: &Probe,
-    at: NonNull<c_void>,
-    name: &str,
-    layout: &Layout,
-) -> Result<Option<Record>, String> {
+fn of_name(probe: &Probe, at: NonNull<c_void>, name: &str, layout: &Layout) -> Result<Option<Record>, Words> {
     let fields = &layout.gres_slurmd_conf;
     if !probe.can_read(at.as_ptr(), fields.size.into()) {
-        return Err(format!("a gres_slurmd_conf_t has less than {} bytes", fields.size));
+        return Err(words!("a gres_slurmd_conf_t has less than {} bytes", fields.size));
     }
     // SAFETY: memory that was just read in its whole size, unchanged for the callback (caller of `of_node`).
     let record = unsafe { record::Record::new(at) };
@@ -64,15 +60,8 @@ fn of_name(
     }))
 }
 
-/// # Errors
-/// One line that names the member that reads wrong.
-fn look(
-    probe: &Probe,
-    record: record::Record<'_>,
-    name: &str,
-    fields: &GresSlurmdConf,
-) -> Result<(), String> {
-    let wrong = |member: &str| Err(format!("{member} of a gres_slurmd_conf_t reads wrong"));
+fn look(probe: &Probe, record: record::Record<'_>, name: &str, fields: &GresSlurmdConf) -> Result<(), Words> {
+    let wrong = |member: &str| Err(words!("{member} of a gres_slurmd_conf_t reads wrong"));
     if probe.beginning(record.text_pointer(fields.name)).as_deref() != Some(name.as_bytes()) {
         return wrong("name");
     }

@@ -8,6 +8,7 @@ use std::ptr::NonNull;
 
 use failpoints::NoIo;
 use slurm_release as facts;
+use vipu_types::Words;
 
 use crate::differences::Locks;
 use crate::job::{JobMut, JobRef};
@@ -59,8 +60,8 @@ impl LockPermit {
     /// Starts the thread that may take locks, and runs `body` on it.
     ///
     /// # Errors
-    /// One line: outside slurmctld, or when no thread can be started.
-    pub fn spawn(name: &str, body: impl FnOnce(LockPermit) + Send + 'static) -> Result<(), String> {
+    /// Outside slurmctld, or if no thread can be started.
+    pub fn spawn(name: &str, body: impl FnOnce(LockPermit) + Send + 'static) -> Result<(), Words> {
         let host = host()?;
         crate::threads::spawn(name, move || body(LockPermit { host, stays: PhantomData }))
     }

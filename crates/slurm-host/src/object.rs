@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 
+use vipu_types::Words;
+
 use crate::record::text_of_c;
 
 /// A shared object that stays loaded for the life of the process.
@@ -22,7 +24,7 @@ impl Object {
     ///
     /// # Errors
     /// The loader's own words.
-    pub fn open(path: &Path) -> Result<Self, String> {
+    pub fn open(path: &Path) -> Result<Self, Words> {
         Self::open_with(path, libc::RTLD_LAZY | libc::RTLD_LOCAL)
     }
 
@@ -31,8 +33,8 @@ impl Object {
         Self::open_with(path, libc::RTLD_LAZY | libc::RTLD_NOLOAD).ok()
     }
 
-    fn open_with(path: &Path, mode: libc::c_int) -> Result<Self, String> {
-        let name = CString::new(path.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
+    fn open_with(path: &Path, mode: libc::c_int) -> Result<Self, Words> {
+        let name = CString::new(path.as_os_str().as_bytes()).map_err(Words::of)?;
         // SAFETY: no lock needed; the name is NUL-terminated. The objects opened are Slurm's own selector
         // and ours, whose initialisers are those Slurm would run.
         let handle = unsafe { libc::dlopen(name.as_ptr(), mode) };
@@ -46,9 +48,9 @@ impl Object {
     }
 }
 
-fn last_error() -> String {
+fn last_error() -> Words {
     // SAFETY: dlerror returns NULL or a string that lasts until the next dl call of this thread.
-    unsafe { text_of_c(libc::dlerror()) }.unwrap_or_else(|| "unknown loader error".into())
+    unsafe { text_of_c(libc::dlerror()) }.map_or("unknown loader error".into(), Words::from)
 }
 
 /// Returns the folder of the object that holds this address.

@@ -5,6 +5,8 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 
+use vipu_types::{Words, words};
+
 use crate::job_test::RawTest;
 use crate::object::{self, Object};
 use crate::symbols::RawJob;
@@ -69,12 +71,9 @@ pub struct PluginTable {
 }
 
 /// Loads `vipu_slurmctld.so` from beside the calling plugin.
-///
-/// # Errors
-/// One line that says what is wrong with the file.
-pub fn load() -> Result<&'static PluginTable, String> {
+pub fn load() -> Result<&'static PluginTable, Words> {
     let path = object::own_folder().ok_or("cannot tell where the plugin was loaded from")?.join(FILE);
-    let wrong = |why: String| format!("cannot use {}: {why}", path.display());
+    let wrong = |why: Words| words!("cannot use {}: {why}", path.display());
     enter(Object::open(&path).map_err(wrong)?).map_err(wrong)
 }
 
@@ -88,7 +87,7 @@ pub fn loaded() -> Option<&'static PluginTable> {
     })
 }
 
-fn enter(object: Object) -> Result<&'static PluginTable, String> {
+fn enter(object: Object) -> Result<&'static PluginTable, Words> {
     let entry = object.symbol(ENTRY).ok_or("it is no part of slurm-vipu")?;
     // SAFETY: the symbol of this name is our own `Entry`.
     let entry = unsafe { std::mem::transmute::<NonNull<c_void>, Entry>(entry) };

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int, c_void};
 
+use vipu_types::Words;
+
 use crate::record::{c_string, list_items, text_of_c};
 use crate::slurmctld::{host, host_functions};
 use crate::symbols::wanted;
@@ -55,8 +57,8 @@ struct Status {
 /// A node that is about to run a job's prolog does not name the job yet.
 ///
 /// # Errors
-/// One line: outside slurmctld, or in a release without what this needs.
-pub fn on(nodes: &[String], protocol: u16) -> Result<BTreeMap<String, Vec<u32>>, String> {
+/// Outside slurmctld, or in a release without what this needs.
+pub fn on(nodes: &[String], protocol: u16) -> Result<BTreeMap<String, Vec<u32>>, Words> {
     let host = host()?;
     let layout = host.layout.slurm_msg.as_ref().ok_or("this Slurm's messages were not measured")?;
     let calls = Calls::resolve()?;

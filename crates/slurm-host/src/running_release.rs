@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 
 use slurm_release::table_file::{self, Table};
 use slurm_release::{Release, Series, Version, known_releases};
+use vipu_types::{Words, words};
 
 use crate::object::{self, Object};
 use crate::record::text_of_c;
@@ -28,19 +29,17 @@ pub struct RunningSlurm {
 /// Finds the release, once per process.
 ///
 /// # Errors
-/// One line for the administrator: no stock selector was found, it is of another Slurm, or the release is not
-/// known.
-pub fn loaded() -> Result<&'static RunningSlurm, String> {
-    static LOADED: OnceLock<Result<RunningSlurm, String>> = OnceLock::new();
+/// No stock selector was found, it is of another Slurm, or the release is not known.
+pub fn loaded() -> Result<&'static RunningSlurm, Words> {
+    static LOADED: OnceLock<Result<RunningSlurm, Words>> = OnceLock::new();
     LOADED.get_or_init(find).as_ref().map_err(Clone::clone)
 }
 
-fn find() -> Result<RunningSlurm, String> {
-    let (stock_plugins, selector) = stock_selector().ok_or_else(|| {
-        "found no select_cons_tres.so beside libslurmfull.so; install Slurm's basic plugins".to_owned()
-    })?;
+fn find() -> Result<RunningSlurm, Words> {
+    let (stock_plugins, selector) = stock_selector()
+        .ok_or("found no select_cons_tres.so beside libslurmfull.so; install Slurm's basic plugins")?;
     if is_ours(selector) {
-        return Err(format!(
+        return Err(words!(
             "{}/select_cons_tres.so is select_vipu.so of slurm-vipu, not Slurm's: install that as select_vipu.so, and \
              Slurm's basic plugins anew",
             stock_plugins.display()
@@ -48,7 +47,7 @@ fn find() -> Result<RunningSlurm, String> {
     }
     let version = version_of(selector).ok_or("select_cons_tres.so has no plugin_version")?;
     if let Some(running) = running_series().filter(|running| *running != version.series()) {
-        return Err(format!(
+        return Err(words!(
             "{}/select_cons_tres.so is of Slurm {version}, but this is Slurm {running}: install the packages of one \
              Slurm release, and only its plugins in PluginDir",
             stock_plugins.display()
@@ -73,7 +72,7 @@ fn running_series() -> Option<Series> {
 ///
 /// The file lies beside slurm.conf. It may also lie beside the plugin, for hosts to which slurmctld sends
 /// only slurm.conf.
-fn release(version: Version) -> Result<(&'static Release, Option<PathBuf>), String> {
+fn release(version: Version) -> Result<(&'static Release, Option<PathBuf>), Words> {
     let folders = conf_folder_at_load().into_iter().chain(object::own_folder());
     let table = table_file::find(folders);
     match (table, version.known()) {
@@ -112,13 +111,13 @@ pub(crate) fn conf_folder_at_load() -> Option<PathBuf> {
     Some(file.parent()?.to_owned())
 }
 
-fn unknown(version: Version, table: Result<Option<(PathBuf, Table)>, String>) -> String {
+fn unknown(version: Version, table: Result<Option<(PathBuf, Table)>, String>) -> Words {
     let found = match table {
         Ok(Some((path, table))) => format!("{} is of Slurm {}", path.display(), table.release.version),
         Ok(None) => format!("there is no {} beside slurm.conf", table_file::NAME),
         Err(why) => why,
     };
-    format!(
+    words!(
         "Slurm {version} is not known to this build (known: {}) and {found}; measure it with \
          `cargo xtask layout --source DIR`, see docs/releases.md",
         known_releases()

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, Ordering};
 
 use slurm_release as facts;
 use slurm_release::{Field, Layout, Text, Texts};
+use vipu_types::{Words, words};
 
 use crate::job::JobRef;
 use crate::log;
@@ -127,7 +128,7 @@ pub(crate) fn node_has_mark(node: Record<'_>, layout: &Layout) -> bool {
 
 /// Runs a check that is enough once, and keeps its verdict. A call without a probe checks nothing, and the
 /// next call tries again.
-fn once(verdict: &OnceLock<bool>, look: impl Fn(&Probe) -> Result<(), String>) -> bool {
+fn once(verdict: &OnceLock<bool>, look: impl Fn(&Probe) -> Result<(), Words>) -> bool {
     if let Some(verdict) = verdict.get() {
         return *verdict;
     }
@@ -135,8 +136,8 @@ fn once(verdict: &OnceLock<bool>, look: impl Fn(&Probe) -> Result<(), String>) -
     *verdict.get_or_init(|| look(&probe).inspect_err(|finding| mistrust(finding)).is_ok())
 }
 
-fn right(is_right: bool, what: &str) -> Result<(), String> {
-    if is_right { Ok(()) } else { Err(format!("{what} reads wrong")) }
+fn right(is_right: bool, what: &str) -> Result<(), Words> {
+    if is_right { Ok(()) } else { Err(words!("{what} reads wrong")) }
 }
 
 /// Checks that the texts of a message and its list of texts can be read, each the first time that it is not
@@ -169,10 +170,7 @@ pub(crate) fn texts_are_readable(
 }
 
 /// Checks the texts of `slurm_conf`.
-///
-/// # Errors
-/// One line that names the text that reads wrong.
-fn look_at_conf(probe: &Probe) -> Result<(), String> {
+fn look_at_conf(probe: &Probe) -> Result<(), Words> {
     let at = symbols::find(c"slurm_conf").ok_or("there is no slurm_conf")?;
     let layout = &loaded()?.release.layout.slurm_conf;
     // slurmstepd gets only SelectType, PluginDir and ClusterName, so the others may be NULL.
@@ -191,7 +189,7 @@ fn look_at_conf(probe: &Probe) -> Result<(), String> {
     let offsets = others.iter().map(|(_, field)| field.offset()).chain([layout.select_type.offset()]);
     let mut copy = vec![0; offsets.max().unwrap_or_default() + size_of::<usize>()];
     if probe.copy(at.as_ptr(), &mut copy) != copy.len() {
-        return Err("slurm_conf cannot be read".to_owned());
+        return Err("slurm_conf cannot be read".into());
     }
     let text = |field: Field<Text>| {
         let mut pointer = [0; size_of::<usize>()];
@@ -200,23 +198,20 @@ fn look_at_conf(probe: &Probe) -> Result<(), String> {
     };
     let select_type = probe.beginning(text(layout.select_type)).unwrap_or_default();
     if !select_type.starts_with(b"select/") {
-        return Err(format!("SelectType reads as '{}'", String::from_utf8_lossy(&select_type)));
+        return Err(words!("SelectType reads as '{}'", String::from_utf8_lossy(&select_type)));
     }
     match others.iter().find(|(_, field)| !probe.is_null_or_text(text(*field))) {
-        Some((name, _)) => Err(format!("{name} is no text")),
+        Some((name, _)) => Err(words!("{name} is no text")),
         None => Ok(()),
     }
 }
 
 /// Checks a node record and the record of its line in slurm.conf.
-///
-/// # Errors
-/// One line that names the member that reads wrong.
-fn look_at_node(probe: &Probe, node: Record<'_>, layout: &Layout) -> Result<(), String> {
+fn look_at_node(probe: &Probe, node: Record<'_>, layout: &Layout) -> Result<(), Words> {
     let (fields, of_config) = (&layout.node_record, &layout.config_record);
-    let wrong = |member: &str| Err(format!("{member} of a node record reads wrong"));
+    let wrong = |member: &str| Err(words!("{member} of a node record reads wrong"));
     if !probe.can_read(node.address(), fields.size.into()) {
-        return Err(format!("a node record has less than {} bytes", fields.size));
+        return Err(words!("a node record has less than {} bytes", fields.size));
     }
     if node.read(fields.magic) != facts::NODE_MAGIC {
         return wrong("magic");

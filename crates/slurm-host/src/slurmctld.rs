@@ -5,6 +5,7 @@ use std::ptr::NonNull;
 use std::sync::OnceLock;
 
 use slurm_release::{Layout, Series};
+use vipu_types::{Words, words};
 
 use crate::differences::{EndJob, Locks, Requeue};
 use crate::record::c_string;
@@ -35,10 +36,9 @@ impl Host {
 /// Returns the functions, variables and offsets of this slurmctld. They are found once per process.
 ///
 /// # Errors
-/// One line: outside slurmctld, in an unsupported release, or when a function or variable that we use is
-/// missing.
-pub(crate) fn host() -> Result<&'static Host, String> {
-    static HOST: OnceLock<Result<Host, String>> = OnceLock::new();
+/// Outside slurmctld, in an unsupported release, or if a function or variable that we use is missing.
+pub(crate) fn host() -> Result<&'static Host, Words> {
+    static HOST: OnceLock<Result<Host, Words>> = OnceLock::new();
     HOST.get_or_init(|| {
         let release = running_release::loaded()?.release;
         Ok(Host { slurmctld: Slurmctld::resolve(release.version.series())?, layout: release.layout })
@@ -48,10 +48,7 @@ pub(crate) fn host() -> Result<&'static Host, String> {
 }
 
 /// Checks that slurmctld has every function and variable that the plugins use.
-///
-/// # Errors
-/// One line that names what is missing.
-pub fn check() -> Result<(), String> {
+pub fn check() -> Result<(), Words> {
     host().map(drop)
 }
 
@@ -82,7 +79,7 @@ macro_rules! host_functions {
 
         impl $table {
             /// Looks up every function. The error names the first that is missing.
-            pub(crate) fn resolve() -> Result<Self, String> {
+            pub(crate) fn resolve() -> Result<Self, vipu_types::Words> {
                 Ok(Self { $(
                     // SAFETY: the signature is that of the function in Slurm's headers (SAFETY.md,
                     // "Signatures").
@@ -164,8 +161,8 @@ unsafe impl<T> Sync for Variable<T> {}
 impl<T: Copy> Variable<T> {
     /// # Safety
     /// `T` is the C type of the variable with this name in every supported release.
-    pub(crate) unsafe fn resolve(name: &CStr) -> Result<Self, String> {
-        let missing = || format!("this Slurm has no variable {}", name.to_string_lossy());
+    pub(crate) unsafe fn resolve(name: &CStr) -> Result<Self, Words> {
+        let missing = || words!("this Slurm has no variable {}", name.to_string_lossy());
         symbols::find(name).map(|address| Self(address.cast())).ok_or_else(missing)
     }
 
@@ -210,7 +207,7 @@ pub(crate) struct Variables {
 }
 
 impl Variables {
-    fn resolve() -> Result<Self, String> {
+    fn resolve() -> Result<Self, Words> {
         // SAFETY: `List job_list`, `time_t last_job_update`, `node_record_t **node_record_table_ptr`,
         // `int node_record_count`, `bitstr_t *avail_node_bitmap`, `part_record_t *default_part_loc`, `List part_list` and
         // `slurmctld_config_t slurmctld_config` in every release (SAFETY.md, "Signatures").
@@ -238,7 +235,7 @@ pub(crate) struct Slurmctld {
 }
 
 impl Slurmctld {
-    pub(crate) fn resolve(series: Series) -> Result<Self, String> {
+    pub(crate) fn resolve(series: Series) -> Result<Self, Words> {
         Ok(Self {
             call: Daemon::resolve()?,
             requeue: Requeue::resolve(series)?,

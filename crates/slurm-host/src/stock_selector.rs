@@ -4,6 +4,8 @@ use std::ffi::{CStr, c_int, c_void};
 use std::path::Path;
 use std::ptr::NonNull;
 
+use vipu_types::{Words, words};
+
 use crate::conf;
 use crate::object::Object;
 use crate::running_release::RunningSlurm;
@@ -27,24 +29,21 @@ pub fn layer<L>(cons_tres: L, of_file: impl FnOnce(&Path) -> Option<L>) -> L {
 impl Selector {
     /// Loads `select_<layer>.so`, for example with the layer `cons_tres`, and calls its `init`. Slurm calls
     /// `init` only for plugins that it knows of.
-    ///
-    /// # Errors
-    /// One line that names the file that could not be used, and says why.
-    pub fn load(loaded: &RunningSlurm, layer: &str) -> Result<Self, String> {
+    pub fn load(loaded: &RunningSlurm, layer: &str) -> Result<Self, Words> {
         let path = loaded.stock_plugins.join(format!("select_{layer}.so"));
         if !path.exists() {
-            return Err(format!(
+            return Err(words!(
                 "there is no stock selector {}: install Slurm's basic plugins, which have it, or change Layer in vipu.conf",
                 path.display()
             ));
         }
-        let failed = |why: String| format!("cannot use the stock selector {}: {why}", path.display());
+        let failed = |why: Words| words!("cannot use the stock selector {}: {why}", path.display());
         let object = Object::open(&path).map_err(failed)?;
         let Some(init) = object.symbol(c"init") else { return Ok(Self(object)) };
         // SAFETY: `int init(void)` of every Slurm plugin. A second call only logs a line twice; Slurm's
         // loader also calls it without a lock of its own.
         let code = unsafe { std::mem::transmute::<NonNull<c_void>, unsafe extern "C" fn() -> c_int>(init)() };
-        if code == 0 { Ok(Self(object)) } else { Err(failed(format!("its init returned {code}"))) }
+        if code == 0 { Ok(Self(object)) } else { Err(failed(words!("its init returned {code}"))) }
     }
 
     /// Returns one of the selector's functions; `None` if its release has no such hook.

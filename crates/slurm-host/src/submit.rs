@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use std::ptr::NonNull;
 
 use slurm_release::{self as facts, Field, Layout, Text};
+use vipu_types::Words;
 
 use crate::differences::with_gres;
 use crate::job::{remove_entries, script_variables};
@@ -168,7 +169,7 @@ impl JobDescription<'_> {
     ///
     /// # Errors
     /// If the numbers of the message are none that a client sends: then they are elsewhere.
-    pub fn set_nodes(&mut self, count: u32) -> Result<(), String> {
+    pub fn set_nodes(&mut self, count: u32) -> Result<(), Words> {
         const MOST: u32 = 1 << 20;
         let fields = &self.layout().job_desc_msg;
         let is_right = |number: u32| !(MOST..facts::NO_VAL).contains(&number);
@@ -177,7 +178,7 @@ impl JobDescription<'_> {
             || !is_right(self.record.read(fields.max_nodes))
             || (MOST_SHARING..NO_SHARING).contains(&sharing)
         {
-            return Err("vipu: the number of nodes of this message cannot be read".to_owned());
+            return Err("vipu: the number of nodes of this message cannot be read".into());
         }
         self.record.write(fields.min_nodes, count);
         self.record.write(fields.max_nodes, count);

@@ -6,6 +6,8 @@
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
 
+use vipu_types::{Words, words};
+
 /// Looks a symbol up in the executable and the libraries with which it was started.
 pub fn find(name: &CStr) -> Option<NonNull<c_void>> {
     // SAFETY: no lock needed; dlsym reads a NUL-terminated name and the handle is the predefined one.
@@ -28,9 +30,9 @@ pub unsafe fn function<F: Copy>(name: &CStr) -> Option<F> {
 ///
 /// # Safety
 /// As [`function`].
-pub(crate) unsafe fn wanted<F: Copy>(name: &CStr) -> Result<F, String> {
+pub(crate) unsafe fn wanted<F: Copy>(name: &CStr) -> Result<F, Words> {
     // SAFETY: passed on to the caller.
-    unsafe { function(name) }.ok_or_else(|| format!("this Slurm has no function {}", name.to_string_lossy()))
+    unsafe { function(name) }.ok_or_else(|| words!("this Slurm has no function {}", name.to_string_lossy()))
 }
 
 /// Whether this process is slurmctld: only slurmctld has the scheduler's functions.

@@ -11,12 +11,11 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::OnceLock;
 use std::thread;
 
+use vipu_types::{Words, words};
+
 /// Starts a thread that receives no signal, because slurmctld's signals are for its own signal thread.
-///
-/// # Errors
-/// One line, when the system gives no thread.
-pub fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("cannot start thread {name}: {error}");
+pub fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), Words> {
+    let failed = |error: std::io::Error| words!("cannot start thread {name}: {error}");
     let thread = thread::Builder::new().name(name.to_owned());
     // A new thread inherits the mask, so no signal can slip in before the thread blocks signals itself.
     let before = block_all();

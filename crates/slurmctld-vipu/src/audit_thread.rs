@@ -13,7 +13,7 @@ use ledger::ClaimView;
 use slurm_host::{boundary, local_time, threads};
 use tracing::{info, warn};
 use vipu_status::{AUDIT_LOG, AuditLine, OLD_AUDIT_LOGS, file_names};
-use vipu_types::{PartitionId, PodId};
+use vipu_types::{PartitionId, PodId, Words};
 
 /// The size in bytes from which a new log is begun.
 const LARGE: u64 = 16 << 20;
@@ -88,12 +88,11 @@ impl Audit {
 }
 
 /// Starts the thread. The log goes to `dir`, which is StateSaveLocation, or to syslog if `to_syslog` says so.
-/// The error is one line.
 pub(crate) fn start(
     lines: AuditLines,
     to_syslog: impl Fn() -> bool + Send + 'static,
     dir: &Path,
-) -> Result<(), String> {
+) -> Result<(), Words> {
     let mut log = Log::new(dir, Path::new(SYSLOG));
     threads::spawn("vipu-audit", move || {
         for line in lines.0 {

@@ -20,6 +20,7 @@ use slurm_host::release::{
 use slurm_host::submit::{self, JobDescription};
 use slurm_host::symbols::RawJob;
 use slurm_host::{boundary, conf, locks, log, nodes, selfcheck, threads};
+use vipu_types::Words;
 
 use crate::plugin::{self, Ends, Plugin, plugin};
 use crate::slurm_records::{SlurmDescription, SlurmJob, SlurmJobMut, SlurmTest, question};
@@ -286,10 +287,10 @@ unsafe extern "C" fn job_modify(description: *mut c_void, job: RawJob, err_msg: 
 }
 
 /// Writes the notice or the refusal for the user. Returns 0, or the code to reject with.
-unsafe fn answer(judged: Result<Option<String>, String>, err_msg: *mut *mut c_char) -> c_int {
+unsafe fn answer(judged: Result<Option<String>, Words>, err_msg: *mut *mut c_char) -> c_int {
     let (code, line) = match judged {
         Ok(notice) => (0, notice),
-        Err(line) => (ESLURM_INVALID_GRES.cast_signed(), Some(line)),
+        Err(line) => (ESLURM_INVALID_GRES.cast_signed(), Some(line.into())),
     };
     if let Some(line) = line {
         // SAFETY: passed on to the caller.

@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use frontend::HostTask;
 use slurm_host::boundary;
 use slurm_host::locks::LockPermit;
+use vipu_types::Words;
 
 use crate::plugin::Plugin;
 use crate::slurm_records::Slurm;
@@ -14,8 +15,8 @@ use crate::slurm_records::Slurm;
 /// get their turns in between.
 const AT_ONCE: usize = 64;
 
-/// Starts the thread. The error is one line.
-pub(crate) fn start(tasks: Receiver<HostTask>, plugin: Weak<Plugin>) -> Result<(), String> {
+/// Starts the thread.
+pub(crate) fn start(tasks: Receiver<HostTask>, plugin: Weak<Plugin>) -> Result<(), Words> {
     LockPermit::spawn("vipu-host", move |permit| {
         let slurm = Slurm { permit, plugin: plugin.clone() };
         run(&tasks, &plugin, slurm);

@@ -10,7 +10,7 @@ use driver::{
 use ledger::{Event, Millis, Seconds};
 use slurm_host::{boundary, local_time, threads};
 use tracing::{error, warn};
-use vipu_types::{JobRun, ModelName};
+use vipu_types::{JobRun, ModelName, Words, words};
 
 use crate::admin::{self, DrainsFile};
 use crate::counters::CountedJournal;
@@ -18,20 +18,19 @@ use crate::plugin::Plugin;
 use crate::reporting_controller::ReportingController;
 use crate::start_line::{self, Surroundings};
 
-/// Starts the thread. Without a journal it makes and removes no partition, and releases jobs that end. The
-/// error is one line.
+/// Starts the thread. Without a journal it makes and removes no partition, and releases jobs that end.
 pub(crate) fn start(
     orders: Orders<ReportingController>,
     journal: Option<PathBuf>,
     saved: Option<Seconds>,
     around: Surroundings,
     plugin: Weak<Plugin>,
-) -> Result<(), String> {
+) -> Result<(), Words> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .thread_name("vipu-disk")
         .build()
-        .map_err(|error| format!("cannot start tokio: {error}"))?;
+        .map_err(|error| words!("cannot start tokio: {error}"))?;
     threads::spawn("vipu-io", move || {
         let ended = boundary::guard(&|| "vipu-io".into(), Ok(()), || {
             runtime.block_on(run(orders, journal, saved, around, &plugin))

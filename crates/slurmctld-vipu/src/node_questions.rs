@@ -5,6 +5,7 @@ use std::sync::Weak;
 
 use slurm_host::{boundary, running_jobs, threads};
 use tracing::warn;
+use vipu_types::Words;
 
 use crate::plugin::Plugin;
 
@@ -27,7 +28,7 @@ pub(crate) fn ask(nodes: &[String], protocol: u16, plugin: &Weak<Plugin>) {
     }
 }
 
-fn tell(plugin: &Weak<Plugin>, asked: &[String], found: Result<BTreeMap<String, Vec<u32>>, String>) {
+fn tell(plugin: &Weak<Plugin>, asked: &[String], found: Result<BTreeMap<String, Vec<u32>>, Words>) {
     let mut told = found.unwrap_or_else(|why| {
         warn!("node {} cannot be asked which jobs run there: {why}", asked.join(","));
         BTreeMap::new()

@@ -11,7 +11,7 @@ use std::sync::mpsc::Receiver;
 use slurm_host::{boundary, threads};
 use tracing::error;
 use vipu_conf::SavedConf;
-use vipu_types::ModelName;
+use vipu_types::{ModelName, Words};
 
 /// The models whose file has no error, with its text.
 pub(crate) type GoodTexts = Vec<(ModelName, GoodText)>;
@@ -31,7 +31,7 @@ pub(crate) struct Save {
 }
 
 /// Starts the thread.
-pub(crate) fn start(orders: Receiver<Save>) -> Result<(), String> {
+pub(crate) fn start(orders: Receiver<Save>) -> Result<(), Words> {
     threads::spawn("vipu-conf", move || {
         for order in orders {
             boundary::guard(&|| "vipu-conf".into(), (), || keep(&order));

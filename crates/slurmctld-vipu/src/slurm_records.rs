@@ -14,7 +14,7 @@ use slurm_host::release::{is_run_now, is_test_only, is_will_run};
 use slurm_host::reservations::Reservation;
 use slurm_host::submit::JobDescription;
 use slurm_host::{conf, job, partitions};
-use vipu_types::{GresType, IpuCount, PartitionEnd, PartitionId};
+use vipu_types::{GresType, IpuCount, PartitionEnd, PartitionId, Words};
 
 use crate::plugin::Plugin;
 use crate::{node_gres, node_questions};
@@ -231,7 +231,7 @@ impl slurm::JobDescription for SlurmDescription<'_> {
     }
 
     of_slurm_host! { &mut Self, 0:
-        set_nodes(count: u32) -> Result<(), String>;
+        set_nodes(count: u32) -> Result<(), Words>;
         take_whole_nodes();
         clean_script_environment(forged: &str);
         add_gres(element: &str);

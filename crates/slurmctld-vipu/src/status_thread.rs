@@ -17,6 +17,7 @@ use slurm_host::running_release::loaded;
 use slurm_host::{boundary, threads};
 use tracing::{info, warn};
 use vipu_status::{Status, Writer, file_names};
+use vipu_types::Words;
 
 use crate::plugin::Plugin;
 use crate::public_status::PublicStatus;
@@ -27,8 +28,8 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// The longest time without a new document. A reader takes an older one for a sign that slurmctld is down.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 
-/// Starts the thread. The documents go to `dir`, which is StateSaveLocation. The error is one line.
-pub(crate) fn start(plugin: Weak<Plugin>, dir: &Path, cluster: String) -> Result<(), String> {
+/// Starts the thread. The documents go to `dir`, which is StateSaveLocation.
+pub(crate) fn start(plugin: Weak<Plugin>, dir: &Path, cluster: String) -> Result<(), Words> {
     let slurm = loaded().map(|loaded| loaded.release.version.to_string()).unwrap_or_default();
     let mut thread =
         StatusThread { slurm, cluster, path: dir.join(file_names::WHOLE), ..StatusThread::default() };

@@ -6,6 +6,7 @@ use std::sync::Weak;
 use driver::Orders;
 use ledger::Seconds;
 use tracing::error;
+use vipu_types::Words;
 
 use crate::audit_thread::{self, AuditLines};
 use crate::plugin::{Ends, Plugin};
@@ -23,10 +24,7 @@ pub(crate) struct DriverEnds {
 impl Ends {
     /// Starts vipu-host and vipu-conf, before a gate of an earlier slurmctld's job is raised for vipu-host to
     /// open.
-    ///
-    /// # Errors
-    /// When vipu-host cannot be started; one line.
-    pub(crate) fn start_host(self) -> Result<DriverEnds, String> {
+    pub(crate) fn start_host(self) -> Result<DriverEnds, Words> {
         let Self { plugin, tasks, orders, texts, audit_lines } = self;
         host_thread::start(tasks, plugin.clone())?;
         if let Err(why) = saved_conf::start(texts) {
@@ -40,15 +38,12 @@ impl DriverEnds {
     /// Starts vipu-io, vipu-status and vipu-audit, after the jobs of an earlier slurmctld were taken over. Otherwise their partitions
     /// would look like orphans. Without a journal it makes and removes no partition. `saved` is the time at which
     /// the earlier slurmctld last saved its jobs.
-    ///
-    /// # Errors
-    /// When the thread cannot be started; one line.
     pub(crate) fn start_driver(
         self,
         journal: Option<PathBuf>,
         saved: Option<Seconds>,
         around: Surroundings,
-    ) -> Result<(), String> {
+    ) -> Result<(), Words> {
         if let Some(state) = journal.as_deref().and_then(Path::parent) {
             if let Err(why) = status_thread::start(self.plugin.clone(), state, around.cluster.clone()) {
                 error!("{why}: svipu has no status until slurmctld is restarted");

@@ -2,7 +2,7 @@
 
 use ledger::{Action, Claim, DriverAction, Event, Phase, Step};
 use tracing::info;
-use vipu_types::{PartitionId, shown};
+use vipu_types::{PartitionId, Words, shown, words};
 
 use super::Outcome;
 use crate::frontend::Frontend;
@@ -40,7 +40,7 @@ impl Frontend {
     }
 
     pub(super) fn free(&self, partition: &str, force: bool) -> Outcome {
-        let partition = PartitionId::new(partition).map_err(|why| why.to_string())?;
+        let partition = PartitionId::new(partition).map_err(Words::of)?;
         let is_of_pool = self.ledger().is_of_pool(&partition);
         let goes = if is_of_pool { "goes back into the pool" } else { "is being removed" };
         match self.holder(&partition) {
@@ -48,15 +48,14 @@ impl Frontend {
                 self.must_tell(Event::Freed(partition))?;
                 Ok(format!("{} was kept for job {} and {goes}", claim.partition, claim.run.job))
             }
-            Holder::Idle if is_of_pool => Err(format!("{partition} is free: the next job can get it")),
+            Holder::Idle if is_of_pool => Err(words!("{partition} is free: the next job can get it")),
             Holder::Idle => {
                 self.must_tell(Event::Freed(partition.clone()))?;
                 Ok(format!("{partition} was idle and is being removed"))
             }
-            Holder::Resetting(claim) => Err(format!(
-                "{partition} is being reset after job {}: free it when it is idle",
-                claim.run.job
-            )),
+            Holder::Resetting(claim) => {
+                Err(words!("{partition} is being reset after job {}: free it when it is idle", claim.run.job))
+            }
             Holder::Prepared(claim) => {
                 let job = claim.run.job;
                 self.must_tell(Event::Forgo { job, in_vain: true })?;
@@ -65,12 +64,12 @@ impl Frontend {
             Holder::Begun(claim) => {
                 let job = claim.run.job;
                 let removes = if is_of_pool { "frees" } else { "removes" };
-                Err(format!(
+                Err(words!(
                     "job {job} has {partition}: `scancel {job}` ends the job and {removes} the partition"
                 ))
             }
-            Holder::Leaving if is_of_pool => Err(format!("{partition} is being given back already")),
-            Holder::Leaving => Err(format!("{partition} is being removed already")),
+            Holder::Leaving if is_of_pool => Err(words!("{partition} is being given back already")),
+            Holder::Leaving => Err(words!("{partition} is being removed already")),
             Holder::Foreign if is_of_pool => self.free_in_pool(partition),
             Holder::Foreign => self.free_foreign(partition, force),
         }
@@ -79,7 +78,7 @@ impl Frontend {
     /// Gives a partition of a pool that no job has to jobs again.
     fn free_in_pool(&self, partition: PartitionId) -> Outcome {
         if !self.ledger().is_withheld(&partition) {
-            return Err(format!(
+            return Err(words!(
                 "{partition} is of a pool and has no job. slurm-vipu never removes it: mend or remove it on the controller"
             ));
         }
@@ -110,18 +109,18 @@ impl Frontend {
     fn free_foreign(&self, partition: PartitionId, force: bool) -> Outcome {
         let found = self.ledger().foreign(&partition);
         let (pod, is_named_like_ours) = match &*found {
-            [] => return Err(format!("no controller lists a partition {partition}")),
+            [] => return Err(words!("no controller lists a partition {partition}")),
             [one] => one.clone(),
             several => {
                 let controllers: Vec<_> = several.iter().map(|(pod, _)| pod.to_string()).collect();
-                return Err(format!(
+                return Err(words!(
                     "{} have a partition {partition}: remove the right one there, with `vipu remove partition`",
                     controllers.join(" and ")
                 ));
             }
         };
         if !is_named_like_ours && !force {
-            return Err(format!(
+            return Err(words!(
                 "{partition} of {pod} is not named like partitions of this cluster, so that others may use it: \
                  --force removes it all the same"
             ));

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use ledger::{Contact, DrainScope, DrainedPart, ModelView, Place, PodView};
-use vipu_types::{ControllerName, ModelName, Placement, shown};
+use vipu_types::{ControllerName, ModelName, Placement, Words, shown, words};
 
 /// A model, a partition of a pool, a controller, or one IPU of a controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,13 +16,13 @@ pub(super) enum Ipus {
 
 impl Ipus {
     /// Reads `MODEL`, `PARTITION`, `HOST:PORT` or `HOST:PORT/DOMAIN:INDEX`.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, Words> {
         let (whole, place) = text.split_once('/').map_or((text, None), |(whole, place)| (whole, Some(place)));
-        let controller = || whole.parse::<ControllerName>().map_err(|why| why.to_string());
+        let controller = || whole.parse::<ControllerName>().map_err(Words::of);
         match place {
             Some(place) => Ok(Self::Place(controller()?, self::place(place)?)),
             None if whole.contains(':') => Ok(Self::Controller(controller()?)),
-            None => Ok(Self::Named(ModelName::new(whole).map_err(|why| why.to_string())?.to_string())),
+            None => Ok(Self::Named(ModelName::new(whole).map_err(Words::of)?.to_string())),
         }
     }
 
@@ -32,7 +32,7 @@ impl Ipus {
     }
 
     /// These IPUs in each of the models that has them.
-    pub(super) fn among(&self, models: &[ModelView]) -> Result<Vec<DrainScope>, String> {
+    pub(super) fn among(&self, models: &[ModelView]) -> Result<Vec<DrainScope>, Words> {
         let scope = |model: &ModelView, controller: Option<&ControllerName>, part| DrainScope {
             model: model.facts.model.clone(),
             controller: controller.cloned(),
@@ -55,7 +55,7 @@ impl Ipus {
             }
         };
         match scopes.is_empty() {
-            true => Err(format!("{self} is unknown; known are {}", known(models))),
+            true => Err(words!("{self} is unknown; known are {}", known(models))),
             false => Ok(scopes),
         }
     }
@@ -93,23 +93,23 @@ impl fmt::Display for Ipus {
 }
 
 /// Reads `DOMAIN:INDEX`, the form in which svipu shows places.
-fn place(text: &str) -> Result<Place, String> {
+fn place(text: &str) -> Result<Place, Words> {
     let numbers = text
         .split_once(':')
         .and_then(|(domain, index)| Some(Place { domain: domain.parse().ok()?, index: index.parse().ok()? }));
-    numbers.ok_or_else(|| format!("'{}' is no place: write DOMAIN:INDEX, for example 0:5", shown(text)))
+    numbers.ok_or_else(|| words!("'{}' is no place: write DOMAIN:INDEX, for example 0:5", shown(text)))
 }
 
 /// Whether slurm-vipu can keep this IPU free, and whether it exists.
-fn may_drain_place(model: &ModelView, controller: &ControllerName, place: Place) -> Result<(), String> {
+fn may_drain_place(model: &ModelView, controller: &ControllerName, place: Place) -> Result<(), Words> {
     if model.facts.is_pool {
-        return Err(format!(
+        return Err(words!(
             "the places of a pool change with its partitions (Pool of {}): drain the partition by its name",
             model.facts.model
         ));
     }
     if model.facts.placement != Placement::Explicit {
-        return Err(format!(
+        return Err(words!(
             "{controller} itself chooses the IPUs of partitions (Placement=controller of {}), so that slurm-vipu \
              cannot keep one of them free: drain the controller, or take the IPU out of service there",
             model.facts.model
@@ -120,7 +120,7 @@ fn may_drain_place(model: &ModelView, controller: &ControllerName, place: Place)
     let domain = model.facts.domain_size.get().min(pod.ipus.next_power_of_two());
     match place.number(domain).filter(|ipu| *ipu < pod.ipus as usize) {
         Some(_) => Ok(()),
-        None => Err(format!("{controller} has no {place}: it has {} IPUs, {domain} in a domain", pod.ipus)),
+        None => Err(words!("{controller} has no {place}: it has {} IPUs, {domain} in a domain", pod.ipus)),
     }
 }
 

@@ -9,13 +9,13 @@ mod ipus;
 use ledger::{Action, Drain, DrainScope, DriverAction, Event, ModelFacts, Seconds};
 use tracing::{info, warn};
 use vipu_admin::{Answer, Request};
-use vipu_types::shown;
+use vipu_types::{Words, shown, words};
 
 use self::ipus::Ipus;
 use crate::frontend::Frontend;
 
 /// The answer to a request, or the reason why nothing was changed.
-type Outcome = Result<String, String>;
+type Outcome = Result<String, Words>;
 
 impl Frontend {
     /// Carries out a request of the administrator with this name. Does not wait.
@@ -30,13 +30,13 @@ impl Frontend {
         }
         match outcome {
             Ok(done) => Answer::Done(done),
-            Err(why) => Answer::Refused(why),
+            Err(why) => Answer::Refused(why.into()),
         }
     }
 
     fn outcome(&self, by: &str, request: Request) -> Outcome {
         if let Some(why) = self.out_of_order() {
-            return Err(format!("slurm-vipu does nothing until slurmctld is restarted: {why}"));
+            return Err(words!("slurm-vipu does nothing until slurmctld is restarted: {why}"));
         }
         match request {
             Request::Drain { ipus, reason, until } => self.drain(by, &ipus, &reason, until),
@@ -71,7 +71,7 @@ impl Frontend {
             let mut names: Vec<_> = others.iter().map(|scope| Ipus::from(scope).to_string()).collect();
             names.dedup();
             let drained = if names.is_empty() { "no IPUs".to_owned() } else { names.join(", ") };
-            return Err(format!("{wanted} is not drained; drained: {drained}"));
+            return Err(words!("{wanted} is not drained; drained: {drained}"));
         }
         for scope in &ours {
             self.must_tell(Event::Resume(scope.clone()))?;
@@ -92,9 +92,9 @@ impl Frontend {
         Ok(format!("asked {asked} IPUs and partitions; `svipu` shows the answers"))
     }
 
-    fn must_tell(&self, event: Event) -> Result<(), String> {
+    fn must_tell(&self, event: Event) -> Result<(), Words> {
         let told = self.tell(event);
-        told.then_some(()).ok_or_else(|| "internal error, please report: see slurmctld's log".to_owned())
+        told.then_some(()).ok_or("internal error, please report: see slurmctld's log".into())
     }
 }
 

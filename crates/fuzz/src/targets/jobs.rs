@@ -10,7 +10,7 @@ use frontend::slurm::{Job as _, Question};
 use frontend::{Frontend, HostTask, Model, Models, Outside, Verdict};
 use ledger::{Action, Claim, DriverAction, Event, HostAction, Millis, Seconds, Violation};
 use vipu_conf::Settings;
-use vipu_types::{ModelName, PodId};
+use vipu_types::{ModelName, PodId, Words};
 
 use super::records::{Change, Record, View};
 
@@ -98,8 +98,8 @@ fn start(frontend: &Frontend, mut job: View<'_>) {
 }
 
 /// Checks that a refusal is a text of one line.
-fn has_words(answer: Result<Option<String>, String>) {
-    let is_line = |refusal: &String| !refusal.is_empty() && !refusal.contains('\n');
+fn has_words(answer: Result<Option<String>, Words>) {
+    let is_line = |refusal: &Words| !refusal.is_empty() && !refusal.contains('\n');
     assert!(answer.as_ref().err().is_none_or(is_line), "{answer:?}");
 }
 

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use frontend::slurm;
-use vipu_types::{Grant, GresType, IpuCount, PartitionEnd, PartitionId};
+use vipu_types::{Grant, GresType, IpuCount, PartitionEnd, PartitionId, Words};
 
 /// The text of a job, its message and the arguments of its test, with a line `name=answer` for each method.
 pub(super) struct Record {
@@ -132,7 +132,7 @@ impl slurm::JobDescription for View<'_> {
         1..=self.0.borrow().number("max_nodes")
     }
 
-    fn set_nodes(&mut self, _: u32) -> Result<(), String> {
+    fn set_nodes(&mut self, _: u32) -> Result<(), Words> {
         Ok(())
     }
 

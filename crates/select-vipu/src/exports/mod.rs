@@ -8,6 +8,7 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use slurm_host::{boundary, differences, log, running_release};
+use vipu_types::Words;
 
 slurm_host::plugin_identity! { name: "V-IPU partitions over a stock selector", type: "select/vipu" }
 
@@ -28,7 +29,7 @@ extern "C" fn init() -> c_int {
     })
 }
 
-fn prepare() -> Result<(), String> {
+fn prepare() -> Result<(), Words> {
     let inner = selector::load()?;
     plugin_id.store(differences::plugin_id::choose(running_release::loaded()?, &inner)?, Ordering::Relaxed);
     Ok(())

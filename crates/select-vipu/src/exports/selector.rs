@@ -10,6 +10,7 @@ use slurm_host::stock_selector::{self, Selector};
 use slurm_host::symbols::RawJob;
 use slurm_host::{boundary, log, running_release};
 use vipu_conf::Layer;
+use vipu_types::Words;
 
 use super::hooks;
 
@@ -25,7 +26,7 @@ const V26_05: Series = Series::new(26, 5);
 static INNER: OnceLock<Functions> = OnceLock::new();
 
 /// Loads the stock selector. `init` calls this, and Slurm calls `init` before all other functions.
-pub(super) fn load() -> Result<Selector, String> {
+pub(super) fn load() -> Result<Selector, Words> {
     let loaded = running_release::loaded()?;
     let layer = stock_selector::layer(Layer::ConsTres, vipu_conf::layer_of);
     let selector = Selector::load(loaded, layer.name())?;
@@ -52,7 +53,7 @@ macro_rules! selector {
 
         impl Functions {
             /// Looks up every function of the release's interface. The error names the first missing one.
-            fn of(selector: &Selector, series: Series) -> Result<Self, String> {
+            fn of(selector: &Selector, series: Series) -> Result<Self, Words> {
                 Ok(Self { $(
                     $name: {
                         let exists = true $( && series <= $until )? $( && series >= $since )?;

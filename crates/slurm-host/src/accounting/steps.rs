@@ -7,7 +7,7 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 
-use vipu_types::{PartitionEnd, PartitionId};
+use vipu_types::{PartitionEnd, PartitionId, Words};
 
 use super::tres::functions;
 use crate::job::JobMut;
@@ -30,7 +30,7 @@ host_functions! {
 
 fn calls() -> Option<&'static Calls> {
     static FOUND: OnceLock<Option<Calls>> = OnceLock::new();
-    let tell = |why: &String| log::error(&format!("select/vipu: sacct has no lines of partitions: {why}"));
+    let tell = |why: &Words| log::error(&format!("select/vipu: sacct has no lines of partitions: {why}"));
     FOUND.get_or_init(|| Calls::resolve().inspect_err(tell).ok()).as_ref()
 }
 

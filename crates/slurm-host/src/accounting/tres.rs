@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::sync::OnceLock;
 
 use slurm_release::{Field, NO_LOCK, Ptr, READ_LOCK};
-use vipu_types::GresType;
+use vipu_types::{GresType, Words};
 
 use super::records::{array_is_as_expected, turn_off, why_off};
 use crate::job::JobRef;
@@ -42,9 +42,7 @@ pub(super) struct Functions {
 }
 
 impl Functions {
-    /// # Errors
-    /// One line that names what this Slurm lacks.
-    pub(super) fn resolve_all() -> Result<Self, String> {
+    pub(super) fn resolve_all() -> Result<Self, Words> {
         // SAFETY: `char **assoc_mgr_tres_name_array`, `uint32_t g_tres_count` and `void *acct_db_conn` in
         // every release (SAFETY.md, "Accounting").
         unsafe {

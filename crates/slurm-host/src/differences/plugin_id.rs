@@ -12,6 +12,7 @@ use std::ffi::c_void;
 use std::sync::OnceLock;
 
 use slurm_release::Series;
+use vipu_types::Words;
 
 use crate::running_release::RunningSlurm;
 use crate::stock_selector::Selector;
@@ -41,8 +42,8 @@ struct Buffer {
 /// Returns the id to export.
 ///
 /// # Errors
-/// One line, when the stock selector has no id.
-pub fn choose(loaded: &RunningSlurm, inner: &Selector) -> Result<u32, String> {
+/// If the stock selector has no id.
+pub fn choose(loaded: &RunningSlurm, inner: &Selector) -> Result<u32, Words> {
     let id = inner.symbol(c"plugin_id").ok_or("the stock selector has no plugin_id")?;
     // SAFETY: no lock needed; every select plugin exports plugin_id as a uint32 that does not change.
     let id = unsafe { id.cast::<u32>().read() };

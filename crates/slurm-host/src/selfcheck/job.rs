@@ -12,6 +12,7 @@ use std::ffi::c_void;
 
 use slurm_release as facts;
 use slurm_release::Layout;
+use vipu_types::{Words, words};
 
 use crate::job::JobRef;
 use crate::probe::Probe;
@@ -26,16 +27,14 @@ const STATES: u32 = 32;
 /// A bound above every count and enumeration that is checked.
 const MANY: u32 = 1000;
 
-/// # Errors
-/// One line that names the member that reads wrong.
-pub(super) fn look(probe: &Probe, job: JobRef<'_>) -> Result<(), String> {
+pub(super) fn look(probe: &Probe, job: JobRef<'_>) -> Result<(), Words> {
     let (at, size) = (job.record().address(), job.host().layout.job_record.size);
     if !probe.can_read(at, size.into()) {
-        return Err(format!("a job record has less than {size} bytes"));
+        return Err(words!("a job record has less than {size} bytes"));
     }
     // SAFETY: a JobRef stands for at least the job read lock, which find_job_record needs.
     if unsafe { (job.host().slurmctld.call.find_job_record)(job.id()) } != at {
-        return Err(format!("no job is found under the id {} that its record has", job.id()));
+        return Err(words!("no job is found under the id {} that its record has", job.id()));
     }
     let look = || {
         texts(probe, job)?;
@@ -45,7 +44,7 @@ pub(super) fn look(probe: &Probe, job: JobRef<'_>) -> Result<(), String> {
         partition(probe, job)?;
         qos(probe, job)
     };
-    look().map_err(|member| format!("{member} of job {} of user {} reads wrong", job.id(), job.user()))
+    look().map_err(|member| words!("{member} of job {} of user {} reads wrong", job.id(), job.user()))
 }
 
 type Looked = Result<(), &'static str>;

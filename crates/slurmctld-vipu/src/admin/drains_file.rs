@@ -14,6 +14,7 @@ use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 use tracing::{error, info};
 use vipu_status::Drain;
+use vipu_types::{Words, words};
 
 use crate::plugin::Plugin;
 
@@ -35,7 +36,7 @@ impl DrainsFile {
     /// Drains what an earlier slurmctld had drained. Waits for the disk.
     pub(crate) fn restore(&self, frontend: &Frontend) {
         let restored = self.read().and_then(|drains| {
-            frontend.restore_drains(&drains).map_err(|why| why.to_string())?;
+            frontend.restore_drains(&drains).map_err(Words::of)?;
             Ok(drains.len())
         });
         match restored {
@@ -50,26 +51,24 @@ impl DrainsFile {
         }
     }
 
-    fn read(&self) -> Result<Vec<Drain>, String> {
+    fn read(&self) -> Result<Vec<Drain>, Words> {
         failpoints::io!("the file of drains");
         match fs::read(&self.path) {
-            Ok(text) => {
-                serde_json::from_slice(&text).map_err(|why| format!("it is no list of drains: {why}"))
-            }
+            Ok(text) => serde_json::from_slice(&text).map_err(|why| words!("it is no list of drains: {why}")),
             Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(why) => Err(format!("cannot read it: {why}")),
+            Err(why) => Err(words!("cannot read it: {why}")),
         }
     }
 
     /// Writes the drains of the plugin. They are durable on return.
-    pub(crate) async fn save(&self, plugin: &Weak<Plugin>) -> Result<(), String> {
+    pub(crate) async fn save(&self, plugin: &Weak<Plugin>) -> Result<(), Words> {
         let _turn = self.turn.lock().await;
         let Some(drains) = plugin.upgrade().map(|plugin| plugin.frontend.drains()) else { return Ok(()) };
         let path = self.path.clone();
         let written =
             spawn_blocking(move || replace(&path, &drains)).await.map_err(io::Error::other).flatten();
         written.map_err(|why| {
-            format!(
+            words!(
                 "the drains end with this slurmctld, because {} cannot be written: {why}",
                 self.path.display()
             )
