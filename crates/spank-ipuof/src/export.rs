@@ -20,6 +20,7 @@ use crate::{node_fitness, sharing};
 use options::Registrar;
 use slurm::{Context, SUCCESS, answer, text_of};
 use spank::Spank;
+use vipu_types::{Words, words};
 
 /// The plugin's name in Slurm's log.
 #[unsafe(no_mangle)]
@@ -78,7 +79,7 @@ pub unsafe extern "C" fn slurm_spank_init(
         let arguments = Arguments::parse(&unsafe { words(argc, argv) });
         match (arguments.wrong(), slurm::context()) {
             (Some(error), Context::Slurmstepd) => {
-                Err(format!("jobs with IPUs will fail on this node: {error}"))
+                Err(words!("jobs with IPUs will fail on this node: {error}"))
             }
             (_, Context::Slurmd) => step::slurmd_starts(&arguments),
             _ => Ok(()),
@@ -150,19 +151,19 @@ pub unsafe extern "C" fn slurm_spank_task_init(
     answer(spank, |spank| {
         // SAFETY: the arguments are passed on as Slurm gave them.
         let arguments = Arguments::parse(&unsafe { words(argc, argv) });
-        prepare(spank, &arguments, options::asked().ipus).map_err(|failure| failure.to_string())?;
+        prepare(spank, &arguments, options::asked().ipus).map_err(Words::of)?;
         look_at_node(spank, arguments.preflight)
     })
 }
 
 /// Checks whether the node is fit for a task with IPUs. A job needs only one warning for each of its nodes.
-fn look_at_node(spank: &Spank, preflight: Preflight) -> Result<(), String> {
+fn look_at_node(spank: &Spank, preflight: Preflight) -> Result<(), Words> {
     let has_ipus = spank.job().is_ok_and(|job| matches!(grant(job, |name| spank.get(name)), Ok(Some(_))));
     if !has_ipus || !(preflight == Preflight::Fail || spank.is_first_task()) {
         return Ok(());
     }
     match node_fitness::warning(spank, preflight) {
-        Some(line) if preflight == Preflight::Fail => Err(format!("no IPUs: {line}")),
+        Some(line) if preflight == Preflight::Fail => Err(words!("no IPUs: {line}")),
         Some(line) => {
             slurm::log(&format!("warning: {line}"));
             Ok(())

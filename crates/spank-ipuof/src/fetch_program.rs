@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use vipu_types::Grant;
+use vipu_types::{Grant, Words, words};
 
 use crate::step::StepDir;
 
@@ -33,13 +33,13 @@ pub(crate) struct Order<'a> {
 #[derive(Debug)]
 pub(crate) struct Trouble {
     /// The line for the job's user.
-    pub(crate) line: String,
+    pub(crate) line: Words,
     /// The text for the administrator only.
     pub(crate) detail: String,
 }
 
 impl Trouble {
-    pub(crate) fn new(line: String) -> Self {
+    pub(crate) fn new(line: Words) -> Self {
         Self { line, detail: String::new() }
     }
 }
@@ -49,7 +49,7 @@ impl Order<'_> {
     pub(crate) fn carry_out(&self) -> Result<StepDir, Trouble> {
         let directory = StepDir::make(self.run_dir, self.job).map_err(|error| {
             let run_dir = self.run_dir.display();
-            Trouble::new(format!(
+            Trouble::new(words!(
                 "nothing can be kept in {run_dir}: {error}; the administrator should see to it"
             ))
         })?;
@@ -73,15 +73,15 @@ impl Order<'_> {
         ]);
         let output = command.arg(into).env_clear().stdin(Stdio::null()).output().map_err(|error| {
             let program = program.display();
-            Trouble::new(format!("cannot run {program}: {error}; the administrator should install it there"))
+            Trouble::new(words!("cannot run {program}: {error}; the administrator should install it there"))
         })?;
         if output.status.success() {
             return Ok(());
         }
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().replace(char::is_control, " ");
         let line = match text(&output.stdout) {
-            line if line.is_empty() => format!("{} ended with {}", program.display(), output.status),
-            line => line,
+            line if line.is_empty() => words!("{} ended with {}", program.display(), output.status),
+            line => line.into(),
         };
         Err(Trouble { line, detail: text(&output.stderr) })
     }

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use ipuof::variables::CONFIG_PATH;
-use vipu_types::{IpuCount, PartitionId};
+use vipu_types::{IpuCount, PartitionId, Words};
 
 use crate::arguments::{Arguments, BadArguments};
 use crate::environment_change::{EnvironmentChange, GcdAccess, Target, UnknownGrant};
@@ -27,7 +27,7 @@ pub(crate) trait Task {
     /// Removes a variable, which need not exist.
     fn unset(&mut self, name: &str) -> Result<(), Refused>;
     /// The directory of the config files that were fetched for its step, or the reason why there are none.
-    fn fetched(&self) -> Result<PathBuf, String>;
+    fn fetched(&self) -> Result<PathBuf, Words>;
 }
 
 /// A function of Slurm failed.
@@ -50,7 +50,7 @@ pub(crate) enum Failure {
     )]
     NoFile { partition: PartitionId, node: String, file: PathBuf, source: io::Error },
     #[error("no IPUs: partition {partition} on node {node}: {why}")]
-    NotFetched { partition: PartitionId, node: String, why: String },
+    NotFetched { partition: PartitionId, node: String, why: Words },
     #[error(
         "no IPUs: partition {partition} on node {node}: the administrator should check spank_ipuof.so \
          in plugstack.conf: {source}"
@@ -180,7 +180,7 @@ mod tests {
             self.0.remove(name);
             Ok(())
         }
-        fn fetched(&self) -> Result<PathBuf, String> {
+        fn fetched(&self) -> Result<PathBuf, Words> {
             self.0.get("FETCHED").map(PathBuf::from).ok_or_else(|| "controller v:1: away".into())
         }
     }

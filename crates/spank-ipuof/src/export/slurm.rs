@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 use slurm_release::{Series, known_releases, table_file};
+use vipu_types::{Words, words};
 
 /// A handle that Slurm gave to a callback.
 pub(super) type Handle = *mut c_void;
@@ -177,13 +178,13 @@ pub(super) const FAILURE: c_int = -1;
 /// Does a callback's work. Logs an error, and catches a panic and logs it as an error.
 pub(super) fn answer<S>(
     spank: Result<S, MissingSymbol>,
-    work: impl FnOnce(&mut S) -> Result<(), String>,
+    work: impl FnOnce(&mut S) -> Result<(), Words>,
 ) -> c_int {
     let Ok(mut spank) = spank.inspect_err(|error| eprintln!("spank_ipuof: {error}")) else {
         return FAILURE;
     };
     let result = catch_unwind(AssertUnwindSafe(|| work(&mut spank)));
-    match result.unwrap_or_else(|panic| Err(format!("a bug in spank_ipuof.so: {}", text_of(&*panic)))) {
+    match result.unwrap_or_else(|panic| Err(words!("a bug in spank_ipuof.so: {}", text_of(&*panic)))) {
         Ok(()) => SUCCESS,
         Err(error) => {
             log(&error);
@@ -201,7 +202,7 @@ pub(super) fn text_of(panic: &(dyn Any + Send)) -> &str {
 /// The series, from the soname of the libslurm that is loaded.
 ///
 /// For a soname that is newer than this build, the table file names the series, as for the other plugins.
-pub(super) fn series() -> Result<Series, String> {
+pub(super) fn series() -> Result<Series, Words> {
     let soname = soname().ok_or("no libslurm is loaded here")?;
     if let Some(series) = Series::of_soname(soname) {
         return Ok(series);
@@ -216,7 +217,7 @@ pub(super) fn series() -> Result<Series, String> {
         Ok(None) => format!("there is no {} beside slurm.conf", table_file::NAME),
         Err(why) => why,
     };
-    Err(format!(
+    Err(words!(
         "libslurm.so.{soname} is of no release known to this build (known: {}) and {found}; measure it with \
          `cargo xtask layout --source DIR`, see docs/releases.md",
         known_releases()

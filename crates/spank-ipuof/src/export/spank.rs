@@ -4,6 +4,8 @@ use std::ffi::{CStr, OsStr, OsString, c_char, c_int};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
+use vipu_types::Words;
+
 use super::slurm::{self, Handle, MissingSymbol, c_string, function, log};
 use super::step;
 use crate::task::{Refused, Task};
@@ -127,7 +129,7 @@ impl Task for Spank {
         check("spank_unsetenv", code)
     }
 
-    fn fetched(&self) -> Result<PathBuf, String> {
+    fn fetched(&self) -> Result<PathBuf, Words> {
         step::fetched()
     }
 }

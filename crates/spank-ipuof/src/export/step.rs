@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use vipu_types::{Delivery, Grant};
+use vipu_types::{Delivery, Grant, Words, words};
 
 use super::slurm::{self, SUCCESS, answer};
 use super::spank::Spank;
@@ -17,14 +17,14 @@ use crate::task::Task;
 
 /// The directory of this slurmstepd's step, or the reason why it has none. Tasks are forked after it is made,
 /// and read it here.
-static STEP: Mutex<Option<Result<StepDir, String>>> = Mutex::new(None);
+static STEP: Mutex<Option<Result<StepDir, Words>>> = Mutex::new(None);
 
-fn step() -> MutexGuard<'static, Option<Result<StepDir, String>>> {
+fn step() -> MutexGuard<'static, Option<Result<StepDir, Words>>> {
     STEP.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The directory of the step's files, for [`Task::fetched`].
-pub(super) fn fetched() -> Result<PathBuf, String> {
+pub(super) fn fetched() -> Result<PathBuf, Words> {
     match &*step() {
         Some(Ok(directory)) => Ok(directory.path().to_owned()),
         Some(Err(why)) => Err(why.clone()),
@@ -36,17 +36,17 @@ pub(super) fn fetched() -> Result<PathBuf, String> {
 }
 
 /// Removes the directories of killed steps when slurmd starts.
-pub(super) fn slurmd_starts(arguments: &Arguments) -> Result<(), String> {
+pub(super) fn slurmd_starts(arguments: &Arguments) -> Result<(), Words> {
     let run_dir = &arguments.run_dir;
-    sweep(run_dir).map_err(|error| format!("what killed steps left in {} stays: {error}", run_dir.display()))
+    sweep(run_dir).map_err(|error| words!("what killed steps left in {} stays: {error}", run_dir.display()))
 }
 
 /// Fetches the step's files if its job has `Delivery=node`. A failure is kept for the tasks, which report it
 /// to their user: Slurm would blame the node for a step that fails before its tasks.
-pub(super) fn begins(spank: &Spank, arguments: &Arguments) -> Result<(), String> {
+pub(super) fn begins(spank: &Spank, arguments: &Arguments) -> Result<(), Words> {
     let Some(outcome) = fetch(spank, arguments) else { return Ok(()) };
     let told = match &outcome {
-        Err(Trouble { line, detail }) if !detail.is_empty() => Err(format!("{line} ({detail})")),
+        Err(Trouble { line, detail }) if !detail.is_empty() => Err(words!("{line} ({detail})")),
         _ => Ok(()),
     };
     *step() = Some(outcome.map_err(|trouble| trouble.line));
@@ -63,11 +63,11 @@ fn fetch(spank: &Spank, arguments: &Arguments) -> Option<Result<StepDir, Trouble
 
 fn fetch_for(spank: &Spank, arguments: &Arguments, job: u32, grant: &Grant) -> Result<StepDir, Trouble> {
     let folder = |file: Option<PathBuf>| Some(file?.parent()?.to_owned());
-    let unknown = |file: &str| Trouble::new(format!("the folder of {file} is not known"));
+    let unknown = |file: &str| Trouble::new(words!("the folder of {file} is not known"));
     let beside = folder(slurm::own_file()).ok_or_else(|| unknown("spank_ipuof.so"))?;
     let conf_dir = arguments.conf_dir.clone().or_else(|| folder(slurm::slurm_conf()));
     let conf_dir = conf_dir.ok_or_else(|| unknown("slurm.conf"))?;
-    let user = spank.user().map_err(|refused| Trouble::new(refused.to_string()))?;
+    let user = spank.user().map_err(|refused| Trouble::new(Words::of(refused)))?;
     let (beside, conf_dir, run_dir) = (&beside, &conf_dir, &arguments.run_dir);
     Order { beside, conf_dir, run_dir, job, user, grant }.carry_out()
 }
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn slurm_spank_exit(
     // SAFETY: Slurm's own handle.
     let spank = unsafe { Spank::new(spank) };
     answer(spank, |_| match step().take() {
-        Some(Ok(directory)) => directory.remove().map_err(|error| format!("the step's files stay: {error}")),
+        Some(Ok(directory)) => directory.remove().map_err(|error| words!("the step's files stay: {error}")),
         _ => Ok(()),
     });
     SUCCESS
