@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use vipu_types::IpuCount;
+use vipu_types::{IpuCount, Words};
 
 use crate::page::Colours;
 use crate::surroundings::Surroundings;
@@ -220,15 +220,15 @@ impl Command {
     }
 }
 
-fn size(text: &str) -> Result<IpuCount, String> {
-    let number: u64 = text.parse().map_err(|_| "write a number of IPUs, for example 16".to_owned())?;
-    IpuCount::new(number).map_err(|why| why.to_string())
+fn size(text: &str) -> Result<IpuCount, Words> {
+    let number: u64 = text.parse().map_err(|_| "write a number of IPUs, for example 16")?;
+    IpuCount::new(number).map_err(Words::of)
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+fn duration(text: &str) -> Result<Duration, Words> {
     let known = "write minutes, minutes:seconds, hours:minutes:seconds, days-hours, days-hours:minutes or \
                  days-hours:minutes:seconds";
-    times::read_limit(text).map(Duration::from_secs).ok_or_else(|| known.to_owned())
+    times::read_limit(text).map(Duration::from_secs).ok_or(known.into())
 }
 
 /// The options of all commands.

@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use vipu_types::{Words, words};
 
 use crate::arguments::{Command, Common};
 use crate::error::Failure;
@@ -50,13 +51,13 @@ impl Configuration {
 
     fn of_folder(folder: &Path) -> Result<Self, Failure> {
         let file = folder.join(NAME);
-        let unreadable = |why: String| Failure::Unreadable(file.clone(), why);
+        let unreadable = |why: Words| Failure::Unreadable(file.clone(), why);
         let text = match fs::read_to_string(&file) {
             Ok(text) => text,
             Err(why) if [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&why.kind()) => {
                 return Ok(Self::default());
             }
-            Err(why) => return Err(unreadable(format!("cannot read it: {why}"))),
+            Err(why) => return Err(unreadable(words!("cannot read it: {why}"))),
         };
         let mut read: Self = toml::from_str(&text).map_err(|why| unreadable(words(&why, &text)))?;
         read.status = read.status.map(|words| match Source::from(words.clone()) {
@@ -97,8 +98,8 @@ impl Configuration {
 }
 
 /// An error in one line.
-fn words(why: &toml::de::Error, text: &str) -> String {
+fn words(why: &toml::de::Error, text: &str) -> Words {
     let before = why.span().and_then(|span| text.get(..span.start));
     let line = before.map(|before| format!("line {}: ", before.matches('\n').count() + 1));
-    safe::cut(&format!("{}{}", line.unwrap_or_default(), why.message().replace('\n', "; ")), 200)
+    safe::cut(&format!("{}{}", line.unwrap_or_default(), why.message().replace('\n', "; ")), 200).into()
 }

@@ -10,7 +10,7 @@ use ipuof::file_name;
 use ipuof::variables::{CONFIG_PATH, FAMILIES, of_api};
 use nix::fcntl::OFlag;
 use vipu_status::{Partition, State};
-use vipu_types::{Delivery, Grant, IpuCount, ModelName, PartitionId};
+use vipu_types::{Delivery, Grant, IpuCount, ModelName, PartitionId, Words, words};
 
 use crate::container_options::is_plain;
 use crate::error::Failure;
@@ -114,7 +114,7 @@ fn partition<'a>(view: &'a View<'_>, job: Option<&str>) -> Result<&'a Partition,
             view.user(entry.job.as_deref())
         ))),
         ([], None, None) => Err(refused("waits for its IPUs: see svipu why".to_owned())),
-        _ => Err(Failure::Words(which(&running))),
+        _ => Err(which(&running).into()),
     }
 }
 
@@ -128,8 +128,8 @@ fn only_one<'a>(view: &'a View<'_>) -> Result<&'a Partition, Failure> {
     let running: Vec<_> = view.chosen.partitions.iter().filter(own).collect();
     match &*running {
         [partition] => Ok(partition),
-        [] => Err(Failure::Words("the document names no job of yours that runs on IPUs".to_owned())),
-        _ => Err(Failure::Words(which(&running))),
+        [] => Err(Failure::Words("the document names no job of yours that runs on IPUs".into())),
+        _ => Err(which(&running).into()),
     }
 }
 
@@ -139,9 +139,9 @@ fn is_usable(partition: &Partition) -> bool {
     matches!(partition.state, State::Creating | State::Ready | State::Running | State::Kept)
 }
 
-fn which(partitions: &[&Partition]) -> String {
+fn which(partitions: &[&Partition]) -> Words {
     let jobs: Vec<_> = partitions.iter().take(20).map(|entry| names::job(entry.job.as_deref())).collect();
-    format!("several jobs of yours run on IPUs: give one of {}", jobs.join(", "))
+    words!("several jobs of yours run on IPUs: give one of {}", jobs.join(", "))
 }
 
 /// The grant of the job, as far as the document knows it. The files tell the number of GCDs.
@@ -176,11 +176,11 @@ fn no_file(directory: &Path, grant: &Grant) -> String {
 }
 
 /// Checks that the caller can read the file.
-fn check(file: &Path) -> Result<(), String> {
+fn check(file: &Path) -> Result<(), Words> {
     let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
     let opened = OpenOptions::new().read(true).custom_flags(flags).open(file);
-    let facts = opened.and_then(|file| file.metadata()).map_err(|why| format!("cannot read it: {why}"))?;
-    if facts.is_file() { Ok(()) } else { Err("it is no regular file".to_owned()) }
+    let facts = opened.and_then(|file| file.metadata()).map_err(|why| words!("cannot read it: {why}"))?;
+    if facts.is_file() { Ok(()) } else { Err("it is no regular file".into()) }
 }
 
 /// Commands for a shell. Variables that lead a program to other IPUs are removed.

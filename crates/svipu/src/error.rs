@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use vipu_status::file_names;
+use vipu_types::Words;
 
 use crate::read_document::Source;
 
@@ -23,16 +24,16 @@ pub(crate) enum Failure {
     #[error("several clusters have a document: name one with --status, {shown}", shown = paths(.0))]
     SeveralClusters(Vec<PathBuf>),
     #[error("{path}: {why}", path = .0.display(), why = .1)]
-    Unreadable(PathBuf, String),
+    Unreadable(PathBuf, Words),
     #[error("{0}: {1}")]
-    NoDocument(Source, String),
+    NoDocument(Source, Words),
     #[error("{kind} {name} is unknown: {known}")]
     Unknown { kind: &'static str, name: String, known: String },
     #[error("{path}: no node offers such a model{known}: see Gres=vipu:<model>:no_consume:<IPUs>", path = .0.display(), known = if .1.is_empty() { String::new() } else { format!(" (known are {})", .1) })]
     NoModel(PathBuf, String),
     /// A reason that no other command has.
-    #[error("{0}")]
-    Words(String),
+    #[error(transparent)]
+    Words(#[from] Words),
     #[error("column {name} is unknown: the columns are {known}")]
     Column { name: String, known: String },
     #[error("job {job} {why}")]
@@ -49,7 +50,7 @@ pub(crate) enum Failure {
     #[error("{0}: {1}")]
     JobVariable(&'static str, String),
     #[error("cannot find the network between the nodes: {0}: give --interface NAME or --interface NETWORK")]
-    NoInterface(String),
+    NoInterface(Words),
     #[error("{path}: cannot write the man pages: {why}", path = .0.display(), why = .1)]
     Unwritable(PathBuf, std::io::Error),
     #[error(
@@ -103,10 +104,10 @@ impl Failure {
     }
 
     /// The text without the path of the document, for a screen that always shows one document.
-    pub(crate) fn reason(self) -> String {
+    pub(crate) fn reason(self) -> Words {
         match self {
             Self::NoDocument(_, why) => why,
-            other => other.to_string(),
+            other => Words::of(other),
         }
     }
 

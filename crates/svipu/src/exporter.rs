@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use vipu_exporter::Document;
+use vipu_types::Words;
 
 use crate::error::Failure;
 use crate::find_document;
@@ -33,7 +34,7 @@ fn read(place: &Path, found: &OnceLock<Source>) -> Document {
     if let Some(source) = found.get() {
         return source.read();
     }
-    let source = find_document::at(place.to_owned()).map_err(|why| why.to_string())?;
+    let source = find_document::at(place.to_owned()).map_err(Words::of)?;
     let status = source.read()?;
     found.get_or_init(|| source);
     Ok(status)

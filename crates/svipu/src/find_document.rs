@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use slurm_conf::Plugstack;
 use vipu_status::{OLD, Status, file_names};
+use vipu_types::words;
 
 use crate::error::Failure;
 use crate::read_document::Source;
@@ -48,7 +49,7 @@ fn in_directory(directory: &Path) -> Result<PathBuf, Failure> {
     if whole.exists() {
         return Ok(whole);
     }
-    let unreadable = |why| Failure::Unreadable(directory.to_owned(), format!("cannot list it: {why}"));
+    let unreadable = |why| Failure::Unreadable(directory.to_owned(), words!("cannot list it: {why}"));
     let names = fs::read_dir(directory).map_err(unreadable)?.flatten().map(|entry| entry.file_name());
     let public = names.filter(|name| name.to_str().is_some_and(file_names::is_public));
     let mut public: Vec<_> = public.map(|name| directory.join(name)).collect();

@@ -10,6 +10,7 @@ use std::{fs, process};
 
 use vipu_admin::{Request, UserRequest};
 use vipu_status::{Partition, State, Status, file_names};
+use vipu_types::{Words, words};
 
 use crate::arguments::options::PartitionCommand;
 use crate::error::Failure;
@@ -48,19 +49,17 @@ fn of_user(
     patience: Duration,
 ) -> Result<String, Failure> {
     let Source::File(path) = source else {
-        return Err(Failure::Words(format!(
-            "{source} takes no requests: name the document in StatusDir with --status"
-        )));
+        return Err(words!("{source} takes no requests: name the document in StatusDir with --status").into());
     };
     let read = || find_document::read(source, surroundings.user);
     let status = read()?;
-    let partition = own_kept(&status, id, surroundings).map_err(Failure::Words)?;
+    let partition = own_kept(&status, id, surroundings)?;
     let done = format!(
         "{} was kept for job {} and is being removed\n",
         safe::cut(id, safe::LINE),
         names::job(partition.job.as_deref())
     );
-    let target = request.to_target().map_err(|why| Failure::Words(format!("the request: {why}")))?;
+    let target = request.to_target().map_err(|why| words!("the request: {why}"))?;
     let link = make(&path.with_file_name(file_names::requests(&status.writer.cluster)), &target)?;
     let began = Instant::now();
     while began.elapsed() < patience {
@@ -71,35 +70,35 @@ fn of_user(
         sleep(LOOK);
     }
     let hint = find_document::warning(&status, surroundings.now);
-    Err(Failure::Words(withdraw(&link, id, hint.as_deref().unwrap_or("see slurmctld's log"))))
+    Err(withdraw(&link, id, hint.as_deref().unwrap_or("see slurmctld's log")).into())
 }
 
 /// The partition with this id, if it is kept for a job of the user. The error tells why it is not.
-fn own_kept<'a>(status: &'a Status, id: &str, surroundings: &Surroundings) -> Result<&'a Partition, String> {
+fn own_kept<'a>(status: &'a Status, id: &str, surroundings: &Surroundings) -> Result<&'a Partition, Words> {
     let shown = safe::cut(id, 40);
     let found = status.partitions.iter().find(|it| it.id.as_deref() == Some(id));
     if found.is_some_and(|it| it.state == State::Idle) {
-        return Err(format!(
+        return Err(words!(
             "{shown} is idle and no user's: root or SlurmUser can free it on the host of slurmctld"
         ));
     }
     let Some((partition, job)) = found.and_then(|it| Some((it, it.job.as_deref()?))) else {
-        return Err(format!(
+        return Err(words!(
             "partition {shown} is unknown, or of another user: `svipu --me partitions` lists yours"
         ));
     };
     if job.user != surroundings.user {
         let owner = surroundings.users.name(job.user).unwrap_or_else(|| job.user.to_string());
-        return Err(format!(
+        return Err(words!(
             "{shown} is of user {owner}: only this user can free it, and root or SlurmUser on the host of slurmctld"
         ));
     }
     let name = names::job(Some(job));
     match partition.state {
         State::Kept => Ok(partition),
-        State::Resetting => Err(format!("{shown} is not kept: job {name} has ended, and it is being reset")),
-        State::Ending | State::Removing => Err(format!("{shown} is being removed already")),
-        _ => Err(format!(
+        State::Resetting => Err(words!("{shown} is not kept: job {name} has ended, and it is being reset")),
+        State::Ending | State::Removing => Err(words!("{shown} is being removed already")),
+        _ => Err(words!(
             "{shown} is not kept: job {name} has it, and `scancel {name}` ends the job and removes the partition"
         )),
     }
@@ -112,7 +111,7 @@ fn is_over(status: &Status, partition: &Partition) -> bool {
 }
 
 /// Makes a request under a name of its own.
-fn make(dir: &Path, target: &str) -> Result<PathBuf, Failure> {
+fn make(dir: &Path, target: &str) -> Result<PathBuf, Words> {
     let nanos = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
     let link = dir.join(format!("{}.{nanos}", process::id()));
     let failed = |why: io::Error| {
@@ -123,24 +122,23 @@ fn make(dir: &Path, target: &str) -> Result<PathBuf, Failure> {
             }
             _ => "an administrator can free the partition on the host of slurmctld",
         };
-        Failure::Words(format!("cannot make a request in {}: {why}; {hint}", dir.display()))
+        words!("cannot make a request in {}: {why}; {hint}", dir.display())
     };
     symlink(target, &link).map(|()| link).map_err(failed)
 }
 
 /// Takes back a request without an answer, and tells what is known.
-fn withdraw(link: &Path, id: &str, hint: &str) -> String {
+fn withdraw(link: &Path, id: &str, hint: &str) -> Words {
     match fs::remove_file(link) {
-        Ok(()) => format!(
+        Ok(()) => words!(
             "slurmctld has not taken the request, and svipu has withdrawn it, so that {id} stays: {hint}"
         ),
-        Err(why) if why.kind() == ErrorKind::NotFound => format!(
+        Err(why) if why.kind() == ErrorKind::NotFound => words!(
             "slurmctld has taken the request, but the document shows no end yet: see `svipu partition {id}`"
         ),
-        Err(why) => format!(
-            "slurmctld has not taken the request, and svipu cannot withdraw {}: {why}",
-            link.display()
-        ),
+        Err(why) => {
+            words!("slurmctld has not taken the request, and svipu cannot withdraw {}: {why}", link.display())
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use serde::Deserialize;
+use vipu_types::{Words, words};
 
 /// The greatest length of the name of an interface in Linux.
 const LONGEST_NAME: usize = 15;
@@ -24,17 +25,17 @@ impl Interface {
 
     /// The interface of the route from this host to another one. It is told by its network if the other host
     /// is in it, because names of interfaces differ between hosts.
-    pub(crate) fn towards(host: &str) -> Result<Self, String> {
-        let addresses = (host, NO_PORT).to_socket_addrs().map_err(|why| format!("{host}: {why}"))?;
+    pub(crate) fn towards(host: &str) -> Result<Self, Words> {
+        let addresses = (host, NO_PORT).to_socket_addrs().map_err(|why| words!("{host}: {why}"))?;
         let address = addresses.map(|address| address.ip()).find_map(|address| match address {
             IpAddr::V4(address) => Some(address),
             IpAddr::V6(_) => None,
         });
-        let address = address.ok_or_else(|| format!("{host} has no IPv4 address"))?;
-        let local = local_address(address).map_err(|why| format!("no route to {host} ({address}): {why}"))?;
-        let interfaces = getifaddrs().map_err(|why| format!("cannot list the interfaces: {why}"))?;
+        let address = address.ok_or_else(|| words!("{host} has no IPv4 address"))?;
+        let local = local_address(address).map_err(|why| words!("no route to {host} ({address}): {why}"))?;
+        let interfaces = getifaddrs().map_err(|why| words!("cannot list the interfaces: {why}"))?;
         let found = interfaces.filter_map(|it| Local::of(&it)).find(|it| it.address == local);
-        found.map(|it| it.towards(address)).ok_or_else(|| format!("no interface has the address {local}"))
+        found.map(|it| it.towards(address)).ok_or_else(|| words!("no interface has the address {local}"))
     }
 }
 
@@ -69,9 +70,9 @@ impl Local {
 }
 
 impl FromStr for Interface {
-    type Err = String;
+    type Err = Words;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Words> {
         let is_network = |(address, bits): (&str, &str)| {
             address.parse::<Ipv4Addr>().is_ok() && bits.parse::<u8>().is_ok_and(|bits| bits <= 32)
         };
@@ -89,9 +90,9 @@ impl FromStr for Interface {
 }
 
 impl TryFrom<String> for Interface {
-    type Error = String;
+    type Error = Words;
 
-    fn try_from(text: String) -> Result<Self, String> {
+    fn try_from(text: String) -> Result<Self, Words> {
         text.parse()
     }
 }

@@ -17,6 +17,7 @@ use crate::table::{self, Column};
 use crate::view::{Selection, View, blank_page};
 use crate::{Output, safe};
 use assoc_mgr::{Holder, Limit, Record, model_of, of_user};
+use vipu_types::{Words, words};
 
 /// The answer as JSON.
 #[derive(Serialize)]
@@ -77,7 +78,7 @@ pub(crate) fn show(
 fn user(given: Option<&str>, surroundings: &Surroundings) -> Result<String, Failure> {
     let Some(given) = given else {
         let own = surroundings.users.name(surroundings.user);
-        return own.ok_or_else(|| Failure::Words("this host does not know your name: give it".to_owned()));
+        return own.ok_or_else(|| Failure::Words("this host does not know your name: give it".into()));
     };
     let id = given.parse().ok().filter(|_| surroundings.users.id(given).is_none());
     Ok(id.and_then(|id| surroundings.users.name(id)).unwrap_or_else(|| given.to_owned()))
@@ -88,27 +89,23 @@ fn ask(user: &str, surroundings: &Surroundings) -> Result<String, Failure> {
     let mut scontrol = Command::new("scontrol");
     scontrol.args(["show", "assoc_mgr", "flags=assoc,qos", &format!("users={user}")]);
     scontrol.env_clear().envs(&surroundings.variables).stdin(Stdio::null());
-    let output = scontrol.output().map_err(|why| {
-        Failure::Words(match why.kind() {
-            ErrorKind::NotFound => {
-                "this host has no scontrol in PATH, with which svipu asks for limits".to_owned()
-            }
-            _ => format!("cannot run scontrol: {why}"),
-        })
+    let output = scontrol.output().map_err(|why| match why.kind() {
+        ErrorKind::NotFound => "this host has no scontrol in PATH, with which svipu asks for limits".into(),
+        _ => words!("cannot run scontrol: {why}"),
     })?;
     if output.status.success() && !output.stdout.is_empty() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let errors = String::from_utf8_lossy(&output.stderr);
-    Err(Failure::Words(refusal(errors.trim().lines().last().unwrap_or("it printed nothing"))))
+    Err(refusal(errors.trim().lines().last().unwrap_or("it printed nothing")).into())
 }
 
-fn refusal(error: &str) -> String {
+fn refusal(error: &str) -> Words {
     // 22.05 sends an empty answer, later releases an error.
     let is_hidden = ["Unspecified error", "Invalid user id"].iter().any(|words| error.ends_with(words));
     let why = if is_hidden { "; with PrivateData, only users with an association get an answer" } else { "" };
     let error = error.rsplit_once("error: ").map_or(error, |(_, error)| error);
-    format!("scontrol show assoc_mgr failed: {error}{why}")
+    words!("scontrol show assoc_mgr failed: {error}{why}")
 }
 
 /// Checks that the records can tell the limits of the user.
@@ -116,12 +113,12 @@ fn check(records: &[Record], user: &str) -> Result<(), Failure> {
     if records.is_empty() {
         return Err(Failure::Words(
             "slurmctld knows no associations and no QOS: limits need AccountingStorageType=accounting_storage/slurmdbd"
-                .to_owned(),
+                .into(),
         ));
     }
     if records.iter().all(|record| record.limits.is_empty()) {
         let why = "Slurm's accounting does not count IPUs: AccountingStorageTRES in slurm.conf has neither gres/vipu nor license/vipu";
-        return Err(Failure::Words(why.to_owned()));
+        return Err(Failure::Words(why.into()));
     }
     match of_user(records, user).next() {
         Some(_) => Ok(()),

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use similar::TextDiff;
 use slurm_conf::{Files as _, Plugstack, SlurmConf};
 use vipu_conf::Mode;
-use vipu_types::ModelName;
+use vipu_types::{ModelName, Words, words};
 
 use crate::arguments::Common;
 use crate::error::Failure;
@@ -51,7 +51,7 @@ struct Found {
     keeps_sizes: bool,
     scripts: Vec<scripts::Script>,
     /// A note about each script that cannot be read.
-    unreadable: Vec<String>,
+    unreadable: Vec<Words>,
     settings: scripts::Settings,
     has_allocs: bool,
 }
@@ -124,7 +124,7 @@ fn find(path: &Path, pool: bool, surroundings: &Surroundings) -> Result<Found, F
 fn existing<T: Default>(path: &Path, read: io::Result<T>) -> Result<T, Failure> {
     match read {
         Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(T::default()),
-        read => read.map_err(|why| Failure::Unreadable(path.to_owned(), format!("cannot read it: {why}"))),
+        read => read.map_err(|why| Failure::Unreadable(path.to_owned(), words!("cannot read it: {why}"))),
     }
 }
 

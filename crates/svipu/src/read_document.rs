@@ -15,6 +15,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode, Url};
 use serde::Deserialize;
 use vipu_status::{OwnJobs, Status, file_names};
+use vipu_types::{Words, words};
 
 /// The greatest size of a document. The document of 10,000 partitions is a tenth of it.
 const MOST_BYTES: usize = 64 << 20;
@@ -33,12 +34,12 @@ impl Source {
     ///
     /// # Errors
     /// The reason why there is no document, without the name of the source.
-    pub(crate) fn read(&self) -> Result<Status, String> {
+    pub(crate) fn read(&self) -> Result<Status, Words> {
         let text = match self {
             Self::File(path) => read_file(path),
             Self::Exporter(address) => ask_exporter(address),
         }?;
-        Status::parse(&text).map_err(|why| why.to_string())
+        Status::parse(&text).map_err(Words::of)
     }
 
     /// Reads the document as [`Source::read`] does. If it is a file that hides owners, the jobs of this user are
@@ -46,7 +47,7 @@ impl Source {
     ///
     /// # Errors
     /// The reason why there is no document, without the name of the source.
-    pub(crate) fn read_as(&self, user: u32) -> Result<Status, String> {
+    pub(crate) fn read_as(&self, user: u32) -> Result<Status, Words> {
         let mut status = self.read()?;
         if let Some(own) = self.own_jobs(&status.writer.cluster, user) {
             status.fill_in(own);
@@ -87,11 +88,11 @@ impl fmt::Display for Source {
 }
 
 /// The error about a document that is too large.
-fn too_large() -> String {
-    "it is larger than 64 MiB, so that it is no status document".to_owned()
+fn too_large() -> Words {
+    "it is larger than 64 MiB, so that it is no status document".into()
 }
 
-fn read_file(path: &Path) -> Result<Vec<u8>, String> {
+fn read_file(path: &Path) -> Result<Vec<u8>, Words> {
     let (file, _) = open(path).map_err(words)?;
     let mut text = Vec::new();
     // The file may grow meanwhile, so that its size alone is no limit.
@@ -114,13 +115,13 @@ pub(crate) fn open(path: &Path) -> io::Result<(File, Metadata)> {
     }
 }
 
-fn words(why: io::Error) -> String {
+fn words(why: io::Error) -> Words {
     match why.kind() {
         ErrorKind::PermissionDenied => {
-            format!("cannot read it: {why}; in StateSaveLocation only SlurmUser, its group and root may")
+            words!("cannot read it: {why}; in StateSaveLocation only SlurmUser, its group and root may")
         }
-        ErrorKind::InvalidInput => format!("{why}, so that it is no status document"),
-        _ => format!("cannot read it: {why}"),
+        ErrorKind::InvalidInput => words!("{why}, so that it is no status document"),
+        _ => words!("cannot read it: {why}"),
     }
 }
 
@@ -136,10 +137,10 @@ struct Refusal {
     error: String,
 }
 
-fn ask_exporter(address: &str) -> Result<Vec<u8>, String> {
+fn ask_exporter(address: &str) -> Result<Vec<u8>, Words> {
     let url = document(address)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|why| format!("cannot start a runtime: {why}"))?;
+    let runtime = runtime.map_err(|why| words!("cannot start a runtime: {why}"))?;
     let text = runtime.block_on(ask(url));
     // A name server that does not answer holds up a thread of the runtime. Nobody waits for it.
     runtime.shutdown_background();
@@ -147,10 +148,10 @@ fn ask_exporter(address: &str) -> Result<Vec<u8>, String> {
 }
 
 /// The URL of the document on an exporter.
-fn document(address: &str) -> Result<Url, String> {
-    let mut url = Url::parse(address).map_err(|why| format!("{why}: write http://HOST:PORT/"))?;
+fn document(address: &str) -> Result<Url, Words> {
+    let mut url = Url::parse(address).map_err(|why| words!("{why}: write http://HOST:PORT/"))?;
     if url.scheme() != "http" {
-        return Err("svipu has no TLS: write http://HOST:PORT/, or forward a port by ssh -L".to_owned());
+        return Err("svipu has no TLS: write http://HOST:PORT/, or forward a port by ssh -L".into());
     }
     if url.path() == "/" {
         url.set_path("/status");
@@ -158,7 +159,7 @@ fn document(address: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-async fn ask(url: Url) -> Result<Vec<u8>, String> {
+async fn ask(url: Url) -> Result<Vec<u8>, Words> {
     // The exporter is in the cluster, and a proxy is not.
     let client = Client::builder().no_proxy().redirect(Policy::none());
     let client = client.connect_timeout(CONNECT).timeout(ANSWER).build().map_err(failure)?;
@@ -167,13 +168,13 @@ async fn ask(url: Url) -> Result<Vec<u8>, String> {
         StatusCode::OK => body(response).await,
         StatusCode::SERVICE_UNAVAILABLE => {
             let refusal = serde_json::from_slice(&body(response).await?);
-            Err(refusal.map_or_else(|_| "the server answers 503".to_owned(), |it: Refusal| it.error))
+            Err(refusal.map_or("the server answers 503".into(), |it: Refusal| it.error.into()))
         }
-        other => Err(format!("the server answers {other}: is it an exporter of slurm-vipu?")),
+        other => Err(words!("the server answers {other}: is it an exporter of slurm-vipu?")),
     }
 }
 
-async fn body(mut response: Response) -> Result<Vec<u8>, String> {
+async fn body(mut response: Response) -> Result<Vec<u8>, Words> {
     let mut text = Vec::new();
     while let Some(piece) = response.chunk().await.map_err(failure)? {
         if text.len() + piece.len() > MOST_BYTES {
@@ -185,13 +186,13 @@ async fn body(mut response: Response) -> Result<Vec<u8>, String> {
 }
 
 /// The failure in words. Its last cause says most, as in "Connection refused".
-fn failure(why: reqwest::Error) -> String {
+fn failure(why: reqwest::Error) -> Words {
     if why.is_timeout() {
-        return "it does not answer in time".to_owned();
+        return "it does not answer in time".into();
     }
     let mut cause: &dyn Error = &why;
     while let Some(next) = cause.source() {
         cause = next;
     }
-    format!("cannot read it: {cause}")
+    words!("cannot read it: {cause}")
 }

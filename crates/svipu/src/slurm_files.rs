@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use slurm_conf::{Files, HostList, Named, SlurmConf};
 use vipu_conf::TypesOfNodes;
-use vipu_types::{OfferedModels, bad_element, consumable, consumable_element, gres_types, ipu_elements};
+use vipu_types::{
+    OfferedModels, bad_element, consumable, consumable_element, gres_types, ipu_elements, words,
+};
 
 use crate::error::Failure;
 use crate::surroundings::Surroundings;
@@ -54,7 +56,7 @@ pub(crate) struct Models {
 
 /// Reads slurm.conf.
 pub(crate) fn read_slurm_conf(path: &Path) -> Result<SlurmConf, Failure> {
-    let unreadable = |why| Failure::Unreadable(path.to_owned(), format!("cannot read it: {why}"));
+    let unreadable = |why| Failure::Unreadable(path.to_owned(), words!("cannot read it: {why}"));
     SlurmConf::read(path, &mut SlurmFiles).map_err(unreadable)
 }
 

@@ -32,6 +32,7 @@ use crate::error::Failure;
 use crate::read_document::Source;
 use crate::{Arguments, Output, Surroundings, Users, find_document};
 use screen::Event;
+use vipu_types::Words;
 
 /// The time between two looks at the document and the clock.
 const TICK: Duration = Duration::from_secs(1);
@@ -136,7 +137,7 @@ impl DocumentFile {
 struct Reader(Background<(), Option<Read>>);
 
 /// A document, or the reason why it cannot be read.
-type Read = Result<Status, String>;
+type Read = Result<Status, Words>;
 
 impl Reader {
     /// Starts the thread.

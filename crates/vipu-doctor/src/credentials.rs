@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::{File, Metadata};
 use std::path::PathBuf;
 
+use vipu_types::{Words, words};
 use x509_parser::pem::Pem;
 
 use crate::finding::Finding;
@@ -35,7 +36,7 @@ pub(crate) struct Certificate {
     /// Its path.
     pub(crate) path: PathBuf,
     /// The first and the last time of its shortest certificate, or why it cannot be used.
-    pub(crate) valid: Result<(i64, i64), String>,
+    pub(crate) valid: Result<(i64, i64), Words>,
 }
 
 impl SecretFile {
@@ -70,26 +71,26 @@ pub(crate) fn certificates(host: &Host<'_>, models: &[ModelFile], unseen: &mut U
         .flat_map(|(_, own)| [("ApiTlsCa", &own.api_tls_ca), ("ApiTlsCert", &own.api_tls_cert)]);
     let mut file = |(key, path): (&'static str, PathBuf)| {
         let text = unless_denied(&path, host::read(&host.at(&path)), unseen)?;
-        let valid = text.map_err(|why| why.to_string()).and_then(|text| validity(&text));
+        let valid = text.map_err(Words::of).and_then(|text| validity(&text));
         Some(Certificate { key, path, valid })
     };
     sorted(named).into_iter().filter_map(&mut file).collect()
 }
 
 /// The time for which all certificates of a PEM text are valid.
-fn validity(text: &[u8]) -> Result<(i64, i64), String> {
+fn validity(text: &[u8]) -> Result<(i64, i64), Words> {
     let mut valid: Option<(i64, i64)> = None;
     for pem in Pem::iter_from_buffer(text) {
-        let pem = pem.map_err(|why| format!("it is no PEM file: {why}"))?;
+        let pem = pem.map_err(|why| words!("it is no PEM file: {why}"))?;
         if pem.label != "CERTIFICATE" {
             continue;
         }
-        let certificate = pem.parse_x509().map_err(|why| format!("a certificate in it is broken: {why}"))?;
+        let certificate = pem.parse_x509().map_err(|why| words!("a certificate in it is broken: {why}"))?;
         let own = certificate.validity();
         let (from, until) = (own.not_before.timestamp(), own.not_after.timestamp());
         valid = Some(valid.map_or((from, until), |(begin, end)| (begin.max(from), end.min(until))));
     }
-    valid.ok_or_else(|| "no certificate (PEM) is in it".to_owned())
+    valid.ok_or("no certificate (PEM) is in it".into())
 }
 
 /// Only the user who reads a file with keys can open it: SlurmUser on a slurmctld host, root on a node.

@@ -2,6 +2,7 @@
 
 use vipu_conf::LoadError;
 use vipu_status::Status;
+use vipu_types::Words;
 
 use crate::accounting::{self, Qos};
 use crate::controllers::{self, Controller};
@@ -37,7 +38,7 @@ pub(crate) struct Facts {
     /// The directories of IPUoF files.
     pub(crate) directories: Vec<Directory>,
     /// The status document, if there is one. The error says why it is none.
-    pub(crate) document: Result<Option<Status>, String>,
+    pub(crate) document: Result<Option<Status>, Words>,
     /// The controllers that were asked.
     pub(crate) controllers: Vec<Controller>,
     /// All QOS, if sacctmgr was asked and answered.

@@ -9,6 +9,7 @@ use std::{fs, path};
 
 use nix::fcntl::OFlag;
 use nix::unistd::{Group, User, getgrouplist};
+use vipu_types::Words;
 
 /// The greatest number of bytes that are read of a file. Plugin files are the largest.
 const MOST_BYTES: u64 = 64 << 20;
@@ -78,8 +79,8 @@ impl Host<'_> {
     ) -> Option<OwnerAndMode> {
         Some(match unless_denied(path, self.at(path).metadata(), unseen)? {
             Ok(facts) if is_right(&facts) => Ok((facts.uid(), facts.mode() & 0o7777)),
-            Ok(_) => Err(otherwise.to_owned()),
-            Err(why) => Err(why.to_string()),
+            Ok(_) => Err(otherwise.into()),
+            Err(why) => Err(Words::of(why)),
         })
     }
 
@@ -90,7 +91,7 @@ impl Host<'_> {
 }
 
 /// An owner and a mode, or why there are none.
-pub(crate) type OwnerAndMode = Result<(u32, u32), String>;
+pub(crate) type OwnerAndMode = Result<(u32, u32), Words>;
 
 /// Whether a user can write in a directory. The user may be in its group.
 pub(crate) fn can_write(user: u32, owner: u32, mode: u32) -> bool {

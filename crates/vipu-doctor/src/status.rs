@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 
 use vipu_status::{Contact, OLD, OtherUse, Pod, State, Status};
+use vipu_types::Words;
 
 use crate::controllers::Controller;
 use crate::finding::Finding;
@@ -14,23 +15,19 @@ use crate::slurm_conf::Slurm;
 const CLOCKS: i64 = 5;
 
 /// The status document: the one that svipu found, or that of this slurmctld. The error says why it is none.
-pub(crate) fn document(
-    host: &Host<'_>,
-    slurm: &Slurm,
-    unseen: &mut Unseen,
-) -> Result<Option<Status>, String> {
+pub(crate) fn document(host: &Host<'_>, slurm: &Slurm, unseen: &mut Unseen) -> Result<Option<Status>, Words> {
     let own = || host.at(&slurm.state_save_location()).join("vipu_status.json");
     let path = host.status.clone().unwrap_or_else(own);
     match unless_denied(&host.shown(&path), host::read(&path), unseen) {
         None => Ok(None),
-        Some(Ok(text)) => Status::parse(&text).map(Some).map_err(|why| why.to_string()),
+        Some(Ok(text)) => Status::parse(&text).map(Some).map_err(Words::of),
         Some(Err(why)) if why.kind() == ErrorKind::NotFound => Ok(None),
-        Some(Err(why)) => Err(why.to_string()),
+        Some(Err(why)) => Err(Words::of(why)),
     }
 }
 
 /// slurmctld writes the document. On its host there is to be one, unless something could not be looked at.
-pub(crate) fn age(document: &Result<Option<Status>, String>, is_expected: bool, now: i64) -> Option<Finding> {
+pub(crate) fn age(document: &Result<Option<Status>, Words>, is_expected: bool, now: i64) -> Option<Finding> {
     let status = match document {
         Ok(Some(status)) => status,
         Ok(None) => {
@@ -40,7 +37,7 @@ pub(crate) fn age(document: &Result<Option<Status>, String>, is_expected: bool, 
         }
         Err(why) => {
             let fix = "use the svipu of the slurm-vipu that runs, and look at the disk of StateSaveLocation";
-            return Some(Finding::warning("vipu_status.json", why, fix));
+            return Some(Finding::warning("vipu_status.json", why.to_string(), fix));
         }
     };
     let age = now - status.written;

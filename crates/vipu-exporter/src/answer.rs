@@ -9,6 +9,7 @@ use serde::Serialize;
 use tokio::sync::Semaphore;
 use tokio::{task, time};
 use vipu_status::{OLD, Status};
+use vipu_types::{Words, words};
 
 /// An answer in JSON.
 pub(crate) fn json(code: StatusCode, value: &impl Serialize) -> Response {
@@ -31,7 +32,7 @@ pub(crate) fn error(code: StatusCode, why: &str) -> Response {
 const READ: Duration = Duration::from_secs(8);
 
 /// The document, or the reason why there is none.
-pub type Document = Result<Status, String>;
+pub type Document = Result<Status, Words>;
 
 /// Finds and reads the document.
 pub(crate) type Read = dyn Fn() -> Document + Send + Sync;
@@ -69,7 +70,7 @@ impl Reader {
             Ok(Ok(answer)) => answer,
             Ok(Err(why)) => error(StatusCode::INTERNAL_SERVER_ERROR, &why.to_string()),
             Err(_) => {
-                make(Err(format!("reading it takes more than {} s: the disk hangs", READ.as_secs())), now())
+                make(Err(words!("reading it takes more than {} s: the disk hangs", READ.as_secs())), now())
             }
         }
     }

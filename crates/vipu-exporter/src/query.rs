@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use vipu_status::{Model, Status};
-use vipu_types::IpuCount;
+use vipu_types::{IpuCount, Words, words};
 
 use crate::answer::{self, Document};
 use crate::numbers::label;
@@ -29,7 +29,7 @@ struct Answer {
 }
 
 /// Reads the body of a request.
-pub(crate) fn read(body: &[u8]) -> Result<Question, String> {
+pub(crate) fn read(body: &[u8]) -> Result<Question, Words> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Body {
@@ -37,8 +37,8 @@ pub(crate) fn read(body: &[u8]) -> Result<Question, String> {
         model: Option<String>,
     }
     let form = r#"write {"size":2}, or {"size":2,"model":"pod64"}"#;
-    let Body { size, model } = serde_json::from_slice(body).map_err(|why| format!("{why}: {form}"))?;
-    let size = IpuCount::new(size).map_err(|why| format!("size: {why}"))?;
+    let Body { size, model } = serde_json::from_slice(body).map_err(|why| words!("{why}: {form}"))?;
+    let size = IpuCount::new(size).map_err(|why| words!("size: {why}"))?;
     Ok(Question { size, model })
 }
 

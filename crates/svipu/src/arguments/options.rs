@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use jiff::civil::DateTime;
 use vipu_status::Place;
+use vipu_types::Words;
 
 use crate::interface::Interface;
 use crate::surroundings::Surroundings;
@@ -158,10 +159,10 @@ pub(crate) enum Until {
 }
 
 impl Until {
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, Words> {
         let span = text.strip_prefix("now+").and_then(times::read_limit).map(Self::In);
         let known = "write 2027-01-15, 2027-01-15T12:00:00 or now+2:00:00";
-        span.or_else(|| text.parse().ok().map(Self::At)).ok_or_else(|| known.to_owned())
+        span.or_else(|| text.parse().ok().map(Self::At)).ok_or(known.into())
     }
 
     /// The Unix time in seconds.
@@ -189,9 +190,9 @@ pub(crate) struct Wanted {
 
 impl Wanted {
     /// Reads `DOMAIN:INDEX`, `DOMAIN.INDEX` or one of these after `HOST:PORT/`.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, Words> {
         let (controller, place) = match text.rsplit_once('/') {
-            Some(("", _)) => return Err(FORMS.to_owned()),
+            Some(("", _)) => return Err(FORMS.into()),
             Some((controller, place)) => (Some(controller.to_owned()), place),
             None => (None, text),
         };

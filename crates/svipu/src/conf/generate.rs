@@ -10,7 +10,7 @@ use slurm_conf::HostList;
 use tokio::runtime::Builder;
 use vipu_client::{Client, Endpoint};
 use vipu_conf::Settings;
-use vipu_types::{ControllerName, ModelName};
+use vipu_types::{ControllerName, ModelName, Words, words};
 
 use crate::arguments::options::Generate;
 use crate::error::Failure;
@@ -18,8 +18,8 @@ use crate::safe;
 
 /// Asks the controllers, and prints or writes the files. A model with a name has a file of its own.
 pub(crate) fn generate(options: &Generate, model: Option<&str>) -> Result<String, Failure> {
-    HostList::parse(&options.nodes).map_err(|why| Failure::Words(format!("--nodes: {why}")))?;
-    let own = model.map(ModelName::new).transpose().map_err(|why| Failure::Words(why.to_string()))?;
+    HostList::parse(&options.nodes).map_err(|why| words!("--nodes: {why}"))?;
+    let own = model.map(ModelName::new).transpose().map_err(Words::of)?;
     let keys = keys(options)?;
     let pods = ask(&keys)?;
     let name = own.as_ref().map_or_else(|| format!("pod{}", pods.largest), ToString::to_string);
@@ -52,8 +52,7 @@ fn keys(options: &Generate) -> Result<String, Failure> {
 fn plain(key: &str, value: &str) -> Result<(), Failure> {
     let is_special = |c: char| c.is_whitespace() || c.is_control() || "\"#\\".contains(c);
     if value.is_empty() || value.contains(is_special) {
-        let why = format!("{key}: '{value}' is empty, or has a blank, a quote, a backslash or #");
-        return Err(Failure::Words(why));
+        return Err(words!("{key}: '{value}' is empty, or has a blank, a quote, a backslash or #").into());
     }
     Ok(())
 }
@@ -73,15 +72,15 @@ struct Pods {
 fn ask(keys: &str) -> Result<Pods, Failure> {
     let settings = Settings::parse(keys, Path::new("")).map_err(|why| {
         let reasons: Vec<_> = why.problems.iter().map(|problem| problem.reason.to_string()).collect();
-        Failure::Words(reasons.join("; "))
+        Words::from(reasons.join("; "))
     })?;
     let runtime = Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|why| Failure::Words(format!("cannot call a controller: {why}")))?;
+    let runtime = runtime.map_err(|why| words!("cannot call a controller: {why}"))?;
     let mut pods = Pods { lines: Vec::new(), largest: 0 };
     for controller in &settings.controllers {
-        let (ipus, line) = runtime.block_on(pod(controller, &settings)).map_err(Failure::Words)?;
+        let (ipus, line) = runtime.block_on(pod(controller, &settings))?;
         if ipus == 0 {
-            return Err(Failure::Words(format!("controller {controller} has no IPUs")));
+            return Err(words!("controller {controller} has no IPUs").into());
         }
         pods.lines.push(line);
         pods.largest = pods.largest.max(ipus);
@@ -90,12 +89,12 @@ fn ask(keys: &str) -> Result<Pods, Failure> {
 }
 
 /// The number of IPUs of a controller, and the line about it.
-async fn pod(controller: &ControllerName, settings: &Settings) -> Result<(usize, String), String> {
+async fn pod(controller: &ControllerName, settings: &Settings) -> Result<(usize, String), Words> {
     let plain = Endpoint::plain(controller.host(), controller.port(), PATIENCE);
     let client = Client::new(Endpoint { tls: settings.tls(), access: settings.access(), ..plain });
-    let client = client.map_err(|why| why.to_string())?;
-    let ipus = client.list_ipus(&[]).await.map_err(|why| why.to_string())?;
-    let partitions = client.list_partitions(None).await.map_err(|why| why.to_string())?;
+    let client = client.map_err(Words::of)?;
+    let ipus = client.list_ipus(&[]).await.map_err(Words::of)?;
+    let partitions = client.list_partitions(None).await.map_err(Words::of)?;
     let agents: BTreeSet<_> = ipus.iter().map(|ipu| &ipu.agent).collect();
     let faulty = match ipus.iter().filter(|ipu| ipu.fault().is_some()).count() {
         0 => String::new(),
@@ -152,12 +151,12 @@ impl Files {
 
     /// Writes the files, and tells their paths.
     fn write(&self, folder: &Path) -> Result<String, Failure> {
-        let failed = |path: &Path, why| Failure::Words(format!("cannot write {}: {why}", path.display()));
+        let failed = |path: &Path, why| words!("cannot write {}: {why}", path.display());
         fs::create_dir_all(folder).map_err(|why| failed(folder, why))?;
         let paths = self.0.each_ref().map(|(name, _)| folder.join(name));
         // Either all files are written or, in most cases, none.
         if let Some(path) = paths.iter().find(|path| path.symlink_metadata().is_ok()) {
-            return Err(Failure::Words(format!("{} exists: give another --output", path.display())));
+            return Err(words!("{} exists: give another --output", path.display()).into());
         }
         let mut written = String::new();
         for (path, (_, text)) in paths.iter().zip(&self.0) {

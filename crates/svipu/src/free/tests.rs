@@ -1,5 +1,6 @@
 use jiff::tz::TimeZone;
 use vipu_status::{Job, SCHEMA, Writer};
+use vipu_types::Words;
 
 use super::*;
 use crate::users::Users;
@@ -46,11 +47,11 @@ fn status_dir(has_requests: bool) -> tempfile::TempDir {
     dir
 }
 
-fn free(dir: &Path, id: &str, reason: Option<&str>, patience: Duration) -> Result<String, String> {
+fn free(dir: &Path, id: &str, reason: Option<&str>, patience: Duration) -> Result<String, Words> {
     let request = UserRequest::Free { partition: id.into(), reason: reason.map(Into::into) };
     let source = Source::File(dir.join("document"));
     let outcome = of_user(id, &request, &source, &surroundings(), patience);
-    outcome.map_err(|why| why.to_string().replace(dir.to_str().unwrap(), "DIR"))
+    outcome.map_err(|why| why.to_string().replace(dir.to_str().unwrap(), "DIR").into())
 }
 
 fn requests(dir: &Path) -> Vec<PathBuf> {

@@ -25,7 +25,7 @@ const SPANK: &str = "spank_ipuof.so";
 pub(super) fn plan(found: &Found) -> Result<Plan, Failure> {
     let mut plan = Plan::default();
     plan.notes.extend(found.conf.problems.iter().map(ToString::to_string));
-    plan.notes.extend(found.unreadable.iter().cloned());
+    plan.notes.extend(found.unreadable.iter().map(ToString::to_string));
     plan.notes.extend(found.scripts.iter().map(scripts::Script::note));
     if found.has_allocs {
         let note = format!(

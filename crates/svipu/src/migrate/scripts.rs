@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use slurm_conf::{Files as _, Line, SlurmConf};
+use vipu_types::{Words, words};
 
 use crate::slurm_files::SlurmFiles;
 use crate::surroundings::Surroundings;
@@ -65,7 +66,7 @@ fn words(numbers: &[usize]) -> String {
 
 /// The scripts of slurm.conf, and job_submit.lua if Slurm reads it. An error is a note about a script that
 /// cannot be read.
-pub(super) fn find(conf: &SlurmConf, folder: &Path) -> Vec<Result<Script, String>> {
+pub(super) fn find(conf: &SlurmConf, folder: &Path) -> Vec<Result<Script, Words>> {
     let mut scripts = Vec::new();
     for line in KEYS.iter().flat_map(|key| conf.all(key)) {
         let value = &line.pair.value;
@@ -88,11 +89,11 @@ fn script(
     named_by: String,
     line: Option<&Line>,
     comment: &str,
-) -> Option<Result<Script, String>> {
+) -> Option<Result<Script, Words>> {
     let text = match SlurmFiles.read(&path) {
         Ok(text) => text,
         Err(why) if why.kind() == ErrorKind::NotFound => return None,
-        Err(why) => return Some(Err(format!("{} ({named_by}): cannot read it: {why}", path.display()))),
+        Err(why) => return Some(Err(words!("{} ({named_by}): cannot read it: {why}", path.display()))),
     };
     let code = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
     let code = code.filter(|(_, line)| !line.is_empty() && !line.starts_with(comment));

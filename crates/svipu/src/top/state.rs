@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use vipu_status::{Job, Model, Pod, Status};
+use vipu_types::Words;
 
 use super::keys::Mode;
 use super::lists::Order;
@@ -21,7 +22,7 @@ pub struct Top {
     /// The last good document.
     pub(super) status: Status,
     /// The reason why the newest document cannot be read.
-    failure: Option<String>,
+    failure: Option<Words>,
     /// The time for which the read of a newer document has not ended.
     reading: Option<Duration>,
     pub(super) user: Option<u32>,
@@ -89,7 +90,7 @@ impl Top {
     }
 
     /// Takes a new document, or the reason why it cannot be read. The screen then keeps the last good one.
-    pub fn document(&mut self, read: Result<Status, String>) {
+    pub fn document(&mut self, read: Result<Status, Words>) {
         match read {
             Ok(status) => (self.status, self.failure) = (status, None),
             Err(why) => self.failure = Some(why),

@@ -13,6 +13,7 @@ use std::time::SystemTime;
 
 use tempfile::TempDir;
 use vipu_status::{Contact, Ipus, Job, Limits, Model, Partition, Place, Pod, SCHEMA, State, Status};
+use vipu_types::{Words, words};
 
 /// An exporter that serves until the tests end.
 struct Exporter {
@@ -28,8 +29,8 @@ impl Exporter {
         let path = folder.path().join("vipu_status.json");
         thread::spawn(move || {
             let read = move || {
-                let text = fs::read(&path).map_err(|why| format!("cannot read it: {why}"))?;
-                Status::parse(&text).map_err(|why| why.to_string())
+                let text = fs::read(&path).map_err(|why| words!("cannot read it: {why}"))?;
+                Status::parse(&text).map_err(Words::of)
             };
             vipu_exporter::run(([127, 0, 0, 1], 0).into(), read, |address| ready.send(address).unwrap())
         });
