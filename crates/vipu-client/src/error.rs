@@ -28,7 +28,7 @@ macro_rules! calls {
             }
 
             /// The path of its requests.
-            pub(crate) fn path(self) -> &'static str {
+            pub fn path(self) -> &'static str {
                 match self {
                     $(Self::$call => concat!("/virmgrpc.", $service, "/", $method),)+
                 }

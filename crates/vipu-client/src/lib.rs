@@ -47,9 +47,6 @@
 //!
 //! `examples/one_partition.rs` waits for its partition, prints the IPUoF configuration and removes the
 //! partition.
-//!
-//! The feature `server` adds the generated server side of the API to [`wire`], for a controller written in Rust
-//! such as `mock-vipu`.
 #![forbid(unsafe_code)]
 
 mod access;

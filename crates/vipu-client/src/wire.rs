@@ -1,7 +1,7 @@
-//! The API as it is on the wire: messages and server side generated from `proto/` (`tests/generated_code.rs`).
+//! The API as it is on the wire: messages generated from `proto/` (`tests/generated_code.rs`).
 //!
-//! [`crate::Client`] is the convenient way. This module is for writing a controller (feature `server`), and for calls
-//! without the limits and the errors of the client.
+//! [`crate::Client`] is the convenient way. This module is for writing a controller, as `mock-vipu` is,
+//! and for calls without the limits and the errors of the client.
 
 #![allow(
     missing_docs,

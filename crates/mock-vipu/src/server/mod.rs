@@ -19,8 +19,6 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tonic::transport::Server;
 use vipu_client::Call;
-use vipu_client::wire::user_service_server::UserServiceServer;
-use vipu_client::wire::version_service_server::VersionServiceServer;
 
 use crate::control;
 use crate::pod::{
@@ -28,7 +26,6 @@ use crate::pod::{
     Settings, double_owners,
 };
 pub use access::{Authority, Signed, Tls, User};
-use service::Service;
 
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -81,11 +78,8 @@ impl MockServer {
         let (shared, clock, cleared) = (Mutex::new(shared), Clock::start(), Arc::default());
         let (state_file, users) = (options.state_file, options.users);
         let mock = Arc::new(Mock { shared, clock, listener, state_file, users, cleared });
-        let service = Service(Arc::clone(&mock));
-        let serving = api
-            .add_service(UserServiceServer::new(service.clone()))
-            .add_service(VersionServiceServer::new(service))
-            .serve_with_incoming(ReceiverStream::new(connections));
+        let routes = service::routes(Arc::clone(&mock));
+        let serving = api.add_routes(routes).serve_with_incoming(ReceiverStream::new(connections));
         tokio::spawn(async move {
             if let Err(error) = serving.await {
                 tracing::error!(%error, "cannot serve any more");
