@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use vipu_client::wire::CreatePartitionRequest;
+use vipu_types::PartitionId;
 
 use super::faults::Effect;
 use super::partition::{Partition, State, Step};
@@ -14,7 +15,9 @@ impl Pod {
     /// CreatePartition. The partition has its IPUs from now on, and becomes ACTIVE later.
     pub fn create(&mut self, request: &CreatePartitionRequest, now: Nanos) -> Result<String, Refusal> {
         self.advance(now);
-        let spec = Spec::of(request, &self.ipus.hardware)?;
+        let wanted = request.requirements.clone().unwrap_or_default();
+        PartitionId::new(wanted.id.as_str()).map_err(Refusal::invalid)?;
+        let spec = Spec::of(wanted, &self.ipus.hardware)?;
         let is_kept = self.other_hands.as_ref().is_some_and(|hands| hands.keep_name(&spec.id, now));
         if is_kept || self.partitions.contains_key(&spec.id) {
             let text = format!("partition '{}' exists", spec.id);
@@ -66,7 +69,7 @@ impl Pod {
         let mut record = PartitionRecord {
             id: spec.id.clone(),
             foreign,
-            made: spec.made(),
+            made: spec.made,
             create_request: now,
             active: None,
             remove_request: None,

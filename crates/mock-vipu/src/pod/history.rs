@@ -30,7 +30,6 @@ pub struct PartitionRecord {
     pub id: String,
     /// Whether it appeared by [`super::Incident::Foreign`] instead of by a call.
     pub foreign: bool,
-    /// The partition's properties, with defaults filled in.
     pub made: Made,
     /// The time at which CreatePartition was carried out.
     pub create_request: Nanos,
@@ -45,7 +44,7 @@ pub struct PartitionRecord {
     pub events: Vec<StateChange>,
 }
 
-/// The properties of a partition. Enumerations are the API's numbers.
+/// The properties of a partition, with defaults filled in. Enumerations are the API's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Made {
     /// The number of graph compilation domains.

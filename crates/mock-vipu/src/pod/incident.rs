@@ -1,9 +1,9 @@
 //! Incidents: events that a test brings about and that happen at once.
 
 use serde::{Deserialize, Serialize};
-use vipu_types::IpuCount;
+use vipu_client::wire::PartitionRequirements;
 
-use super::hardware::ipu_of;
+use super::hardware::{DOMAIN, ipu_of};
 use super::partition::{State, Step};
 use super::placement::Block;
 use super::spec::Spec;
@@ -62,7 +62,7 @@ impl Pod {
         Ok(())
     }
 
-    fn agent(&self, name: &str) -> Result<u32, Refusal> {
+    pub(crate) fn agent(&self, name: &str) -> Result<u32, Refusal> {
         self.ipus.hardware.agent(name).ok_or_else(|| Refusal::not_found("agent", name))
     }
 
@@ -70,12 +70,19 @@ impl Pod {
         if self.partitions.contains_key(id) {
             return Err(Refusal::invalid(format!("partition '{id}' exists")));
         }
-        let size = IpuCount::try_from(size).map_err(|bad| Refusal::invalid(bad.to_string()))?;
-        let mut spec = Spec::foreign(id, size);
-        spec.chosen = first.map(|first| Block { first, size: size.get() });
-        if first.is_some_and(|first| !first.is_multiple_of(size.get())) {
+        let segments = size.div_ceil(DOMAIN);
+        let wanted = PartitionRequirements {
+            id: id.to_owned(),
+            size,
+            num_gcds: segments,
+            num_ipulink_segments: segments,
+            ..PartitionRequirements::default()
+        };
+        let mut spec = Spec::of(wanted, &self.ipus.hardware)?;
+        if first.is_some_and(|first| !first.is_multiple_of(size)) {
             return Err(Refusal::invalid(format!("a partition of {size} starts at a multiple of {size}")));
         }
+        spec.chosen = first.map(|first| Block { first, size });
         let place = self.ipus.place(&spec)?;
         self.settle(spec, place, Some((now, Step::ComeUp)), now, true);
         Ok(())

@@ -36,6 +36,7 @@ use ipus::Ipus;
 use other_hands::OtherHands;
 use partition::Partition;
 pub use placement::Placement;
+pub(crate) use queries::VERSION;
 pub use saved::Saved;
 
 /// The behaviour of a Pod.
@@ -133,8 +134,8 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    pub(crate) fn invalid(text: impl Into<String>) -> Self {
-        Self { code: Code::InvalidArgument, text: text.into() }
+    pub(crate) fn invalid(text: impl ToString) -> Self {
+        Self { code: Code::InvalidArgument, text: text.to_string() }
     }
 
     pub(crate) fn not_found(kind: &str, name: &str) -> Self {

@@ -62,10 +62,8 @@ impl Partition {
     pub(crate) fn enter(&mut self, state: State, at: Nanos, records: &mut [PartitionRecord]) {
         self.state = state;
         let (ready, operation) = state.told();
-        if let Some(record) = records.get_mut(self.record) {
-            let (ready, operation) = (ready.as_str_name().to_owned(), operation.as_str_name().to_owned());
-            record.events.push(StateChange { at, ready, operation });
-        }
+        let (ready, operation) = (ready.as_str_name().to_owned(), operation.as_str_name().to_owned());
+        records[self.record].events.push(StateChange { at, ready, operation });
     }
 
     /// Replaces the partition's step on the agenda.

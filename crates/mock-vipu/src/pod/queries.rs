@@ -13,7 +13,8 @@ use super::hardware::{DOMAIN, MACHINE, agent_name, agent_of, hardware_id};
 use super::partition::{Partition, State};
 use super::{Nanos, Pod, Refusal};
 
-const SERVER: &str = "1.18.0";
+/// The version of the controller.
+pub(crate) const VERSION: &str = "1.18.0";
 const MACHINE_SOFTWARE: &str = "2.6.0";
 const IPU_ARCHITECTURE: u32 = 2;
 
@@ -60,27 +61,25 @@ impl Pod {
         if partition.state != State::Active {
             return Err(Refusal::not_ready(format!("partition '{id}' is not active")));
         }
-        let spec = &partition.spec;
-        let gcds = if empty { 0..0 } else { 0..spec.gcds };
+        let (spec, made) = (&partition.spec, &partition.spec.made);
+        let gcds = if empty { 0..0 } else { 0..made.gcds };
         Ok(PartitionConfig {
-            ipulink_routing_type: spec.ipulink_routing,
-            sync_type: spec.sync_type,
-            reconfigurable: spec.reconfigurable,
-            gw_routing_type: spec.gateway_routing,
+            ipulink_routing_type: made.ipulink_routing,
+            sync_type: made.sync_type,
+            reconfigurable: made.reconfigurable,
+            gw_routing_type: made.gateway_routing,
             num_ipulink_segments: spec.segments,
             gcd_configs: gcds.map(|gcd| self.gcd(partition, gcd)).collect(),
-            ipuof_server_version: SERVER.to_owned(),
+            ipuof_server_version: VERSION.to_owned(),
         })
     }
 
     /// ListIPUAttributes, for the agents named or for all.
     pub fn ipu_attributes(&mut self, agents: &[String], now: Nanos) -> Result<Vec<Entry>, Refusal> {
         self.advance(now);
-        let find =
-            |name: &String| self.ipus.hardware.agent(name).ok_or_else(|| Refusal::not_found("agent", name));
         let listed = match agents {
             [] => (0..self.ipus.hardware.agents()).collect(),
-            named => named.iter().map(find).collect::<Result<Vec<u32>, _>>()?,
+            named => named.iter().map(|name| self.agent(name)).collect::<Result<Vec<u32>, _>>()?,
         };
         let mut owners = BTreeMap::new();
         for partition in self.partitions.values() {
@@ -95,7 +94,7 @@ impl Pod {
     }
 
     pub(crate) fn listed(&self, partition: &Partition) -> WirePartition {
-        let spec = &partition.spec;
+        let (spec, made) = (&partition.spec, &partition.spec.made);
         let ipu = |ipu: u32| PartitionIpu {
             ipulink_domain_topology_id: ipu / DOMAIN,
             ipulink_domain_routing_id: (ipu - partition.block.first) / DOMAIN,
@@ -108,22 +107,22 @@ impl Pod {
             spec: Some(PartitionSpec {
                 cluster_id: self.ipus.hardware.cluster.clone(),
                 ipus: partition.block.ipus().map(ipu).collect(),
-                ipulink_routing_type: spec.ipulink_routing,
-                sync_type: spec.sync_type,
-                num_gcds: spec.gcds,
+                ipulink_routing_type: made.ipulink_routing,
+                sync_type: made.sync_type,
+                num_gcds: made.gcds,
                 num_ipulink_segments: spec.segments,
-                reconfigurable: spec.reconfigurable,
-                gw_routing_type: spec.gateway_routing,
-                num_replicas: spec.replicas,
+                reconfigurable: made.reconfigurable,
+                gw_routing_type: made.gateway_routing,
+                num_replicas: made.replicas,
                 allocation_id: partition.allocation.clone(),
             }),
             ready_state: ready.into(),
-            ipuof_server_version: SERVER.to_owned(),
+            ipuof_server_version: VERSION.to_owned(),
         }
     }
 
     fn gcd(&self, partition: &Partition, gcd: u32) -> Gcd {
-        let per_gcd = partition.spec.size / partition.spec.gcds;
+        let per_gcd = partition.spec.size / partition.spec.made.gcds;
         let first = partition.block.first + gcd * per_gcd;
         let device = |ipu: u32| IpuofDevice {
             ip: machine_address(agent_of(ipu)),
@@ -140,7 +139,7 @@ impl Pod {
         };
         let attributes = [
             ("GCD Id", gcd.to_string()),
-            ("Fabric Reconfigurable", partition.spec.reconfigurable.to_string()),
+            ("Fabric Reconfigurable", partition.spec.made.reconfigurable.to_string()),
         ];
         Gcd {
             devices: (first..first + per_gcd).map(device).collect(),

@@ -38,9 +38,7 @@ impl Pod {
         if !repeated {
             partition.enter(partition.state.removing(), now, &mut self.records);
         }
-        if let Some(record) = self.records.get_mut(partition.record) {
-            record.remove_request.get_or_insert(now);
-        }
+        self.records[partition.record].remove_request.get_or_insert(now);
         partition.plan(step.map(|step| (due, step)), &mut self.agenda);
         self.advance(now);
         Ok(())
@@ -68,10 +66,9 @@ impl Pod {
             hands.show_removed(shown, at);
         }
         self.ipus.free.insert(partition.block);
-        if let Some(record) = self.records.get_mut(partition.record) {
-            record.leaves(at);
-            record.removed = Some(at);
-        }
+        let record = &mut self.records[partition.record];
+        record.leaves(at);
+        record.removed = Some(at);
     }
 }
 

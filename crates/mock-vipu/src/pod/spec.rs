@@ -2,17 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 use vipu_client::wire::{
-    CreatePartitionRequest, GatewayRoutingType, IpuLinkRoutingType, PartitionIpu, PartitionRequirements,
-    SyncType,
+    GatewayRoutingType, IpuLinkRoutingType, PartitionIpu, PartitionRequirements, SyncType,
 };
-use vipu_types::{IpuCount, PartitionId};
+use vipu_types::IpuCount;
 
 use super::Refusal;
 use super::hardware::{DOMAIN, Hardware};
 use super::history::Made;
 use super::placement::Block;
 
-/// The properties of a partition, complete except its place. Enumerations are the API's numbers.
+/// The properties of a partition, complete except its place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Spec {
     pub(crate) id: String,
@@ -21,22 +20,16 @@ pub(crate) struct Spec {
     pub(crate) allocation: Option<String>,
     /// The block, if the request names its IPUs.
     pub(crate) chosen: Option<Block>,
-    pub(crate) gcds: u32,
-    pub(crate) replicas: u32,
     pub(crate) segments: u32,
-    pub(crate) reconfigurable: bool,
-    pub(crate) sync_type: i32,
-    pub(crate) ipulink_routing: i32,
-    pub(crate) gateway_routing: i32,
     pub(crate) relocatable: bool,
+    #[serde(flatten)]
+    pub(crate) made: Made,
 }
 
 impl Spec {
-    /// Returns the properties that the request asks for.
-    pub(crate) fn of(request: &CreatePartitionRequest, pod: &Hardware) -> Result<Self, Refusal> {
-        let wanted = request.requirements.clone().unwrap_or_default();
-        PartitionId::new(wanted.id.as_str()).map_err(|bad| Refusal::invalid(bad.to_string()))?;
-        let size = IpuCount::new(wanted.size.into()).map_err(|bad| Refusal::invalid(bad.to_string()))?;
+    /// Returns the properties that a request asks for. The name can be any text.
+    pub(crate) fn of(wanted: PartitionRequirements, pod: &Hardware) -> Result<Self, Refusal> {
+        let size = IpuCount::new(wanted.size.into()).map_err(Refusal::invalid)?;
         let segments = segments(&wanted, size)?;
         let (gcds, replicas) = gcds_and_replicas(&wanted, segments)?;
         check_enums(&wanted)?;
@@ -53,43 +46,19 @@ impl Spec {
         Ok(Self {
             size: size.get(),
             chosen,
-            gcds,
-            replicas,
             segments,
-            reconfigurable: wanted.reconfigurable,
-            sync_type,
-            ipulink_routing: or_default(wanted.ipulink_routing_type, ipulink.into()),
-            gateway_routing: or_default(wanted.gw_routing_type, gateway.into()),
             relocatable: false,
+            made: Made {
+                gcds,
+                replicas,
+                reconfigurable: wanted.reconfigurable,
+                sync_type,
+                ipulink_routing: or_default(wanted.ipulink_routing_type, ipulink.into()),
+                gateway_routing: or_default(wanted.gw_routing_type, gateway.into()),
+            },
             id: wanted.id,
             allocation: Some(wanted.allocation_id).filter(|name| !name.is_empty()),
         })
-    }
-
-    /// Returns the properties that the history records.
-    pub(crate) fn made(&self) -> Made {
-        let Self { gcds, replicas, reconfigurable, sync_type, ipulink_routing, gateway_routing, .. } = *self;
-        Made { gcds, replicas, reconfigurable, sync_type, ipulink_routing, gateway_routing }
-    }
-
-    /// Returns a plain partition of another client. Its name need not follow any rule.
-    pub(crate) fn foreign(id: &str, size: IpuCount) -> Self {
-        let (ipulink, gateway) = default_routing(size);
-        let segments = needed_segments(size);
-        Self {
-            id: id.to_owned(),
-            size: size.get(),
-            allocation: None,
-            chosen: None,
-            gcds: segments,
-            replicas: segments,
-            segments,
-            reconfigurable: false,
-            sync_type: SyncType::StGs2Default.into(),
-            ipulink_routing: ipulink.into(),
-            gateway_routing: gateway.into(),
-            relocatable: false,
-        }
     }
 }
 
@@ -97,13 +66,9 @@ fn or_default(number: i32, default: i32) -> i32 {
     if number == 0 { default } else { number }
 }
 
-fn needed_segments(size: IpuCount) -> u32 {
-    size.get().div_ceil(DOMAIN)
-}
-
 /// Returns the IPU-Link segments. A real controller can give a partition more than it needs; the mock cannot.
 fn segments(wanted: &PartitionRequirements, size: IpuCount) -> Result<u32, Refusal> {
-    let (asked, needed) = (wanted.num_ipulink_segments.max(1), needed_segments(size));
+    let (asked, needed) = (wanted.num_ipulink_segments.max(1), size.get().div_ceil(DOMAIN));
     if asked == needed {
         return Ok(needed);
     }

@@ -21,10 +21,7 @@ use vipu_client::wire::{
 };
 
 use super::{Mock, access};
-use crate::pod::{CallFate, Effect, Nanos, Pod, Refusal};
-
-/// The version that the mock tells.
-const VERSION: &str = "1.18.0";
+use crate::pod::{CallFate, Effect, Nanos, Pod, Refusal, VERSION};
 
 type CarryOut<Q, R> = fn(&mut Pod, &Q, Nanos) -> Result<R, Refusal>;
 
