@@ -1,9 +1,8 @@
 //! `cargo xtask bench`: slurm-vipu beside stock Slurm, in release builds.
 
-use std::{env, path::Path, process::Command};
+use std::{path::Path, process::Command};
 
-use anyhow::{Context, Result, ensure};
-
+use anyhow::{Result, ensure};
 use testbed::{compose, programs::Build};
 
 use crate::{
@@ -18,9 +17,7 @@ const PAGE: &str = "docs/bench.md";
 /// Runs one measurement or all, prints their rows, and writes those of the installed Slurm into the table.
 pub fn run(name: Option<&str>, pairs: Option<usize>, suite: Option<Suite>) -> Result<()> {
     build::released(&["scoreboard", "mock-vipu", "testbed"])?;
-    let own = env::current_exe()?;
-    let folder = own.ancestors().nth(2).context("this program is in no target folder")?;
-    let program = folder.join("release/scoreboard");
+    let program = build::target()?.join("release/scoreboard");
     let mut scoreboard = match suite {
         Some(suite) => in_container(suite, &program)?,
         None => run::as_root(&program.display().to_string()),

@@ -70,7 +70,7 @@ fn mdbook() -> Result<PathBuf> {
 
 /// Copies the files of the tree that git knows under these names.
 fn copy_tracked(names: &[&str], to: &Path) -> Result<()> {
-    for name in tracked(names)? {
+    for name in run::tracked(names)? {
         let copy = to.join(&name);
         let folder = copy.parent().context("a file without a folder")?;
         fs::create_dir_all(folder)?;
@@ -87,18 +87,11 @@ fn copy_tracked(names: &[&str], to: &Path) -> Result<()> {
     Ok(())
 }
 
-fn tracked(names: &[&str]) -> Result<Vec<String>> {
-    let mut list = Command::new("git");
-    let output = list.args(["ls-files", "--"]).args(names).current_dir(run::workspace()).output()?;
-    ensure!(output.status.success(), "git ls-files: {}", String::from_utf8_lossy(&output.stderr));
-    Ok(String::from_utf8(output.stdout)?.lines().map(str::to_owned).collect())
-}
-
 /// The lines of SUMMARY.md for pages that it does not name, with their first headings.
 fn other_pages(summary: &str) -> Result<String> {
     let is_other = |page: &String| !page.starts_with("book/") && !summary.contains(&format!("({page})"));
     let mut lines = vec!["\n# Further pages\n".to_owned()];
-    for page in tracked(&["*.md"])?.into_iter().filter(is_other) {
+    for page in run::tracked(&["*.md"])?.into_iter().filter(is_other) {
         let text = fs::read_to_string(run::workspace().join(&page))?;
         let heading = text.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or(&page);
         lines.push(format!("- [{heading}]({page})"));
@@ -143,7 +136,7 @@ mod tests {
 
     #[test]
     fn user_book_has_each_file_that_a_page_leads_to() -> Result<()> {
-        let has: BTreeSet<_> = tracked(&FILES)?.into_iter().map(PathBuf::from).collect();
+        let has: BTreeSet<_> = run::tracked(&FILES)?.into_iter().map(PathBuf::from).collect();
         let pages = page_links::texts();
         let targets = pages.iter().flat_map(|(page, text)| {
             let links = Page::read(text).links.into_iter().filter(|link| !link.contains(':'));

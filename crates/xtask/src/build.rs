@@ -26,7 +26,7 @@ pub fn for_tests() -> Result<Vec<TestProgram>> {
 }
 
 /// The folder of everything that cargo builds.
-fn target() -> Result<PathBuf> {
+pub fn target() -> Result<PathBuf> {
     let own = env::current_exe()?;
     Ok(own.ancestors().nth(2).context("xtask is in no folder of cargo")?.to_owned())
 }

@@ -161,8 +161,7 @@ fn time() -> Result<u64> {
     if let Ok(given) = env::var("SOURCE_DATE_EPOCH") {
         return given.parse().context("SOURCE_DATE_EPOCH is no number of seconds");
     }
-    let mut git = Command::new("git");
-    let output = git.args(["log", "-1", "--format=%ct"]).current_dir(run::workspace()).output()?;
+    let output = run::git(&["log", "-1", "--format=%ct"]).output()?;
     let text = String::from_utf8(output.stdout)?;
     text.trim()
         .parse()

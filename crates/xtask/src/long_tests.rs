@@ -40,14 +40,10 @@ pub fn seconds(test: &str) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
-
     #[test]
     fn the_long_tests_exist() {
         for (name, _) in super::SECONDS.iter().filter(|(name, _)| *name != "simulation") {
-            let mut git = Command::new("git");
-            git.args(["grep", "--quiet", &format!("fn {name}("), "--", "*.rs"])
-                .current_dir(crate::run::workspace());
+            let mut git = crate::run::git(&["grep", "--quiet", &format!("fn {name}("), "--", "*.rs"]);
             assert!(git.status().unwrap().success(), "no test is called {name}");
         }
     }

@@ -46,6 +46,7 @@ use testbed::{compose, programs};
 
 use crate::matrix::Selection;
 use crate::phases::phase;
+use crate::pool::Work;
 use crate::results::Table;
 
 /// Tasks of the slurm-vipu project.
@@ -179,7 +180,7 @@ enum Task {
         keep: bool,
         /// Add the bytes of this file to crates/fuzz/corpus instead.
         #[arg(long, value_name = "FILE", conflicts_with = "keep")]
-        add: Option<std::path::PathBuf>,
+        add: Option<PathBuf>,
     },
     /// Run jobs with slurmctld under valgrind's memcheck, and show its errors in our objects.
     Valgrind,
@@ -215,13 +216,13 @@ fn run_task(task: Task) -> Result<ExitCode> {
         Task::Demo { keep } => {
             needed_packages::install_missing(&needed_packages::SLURM)?;
             build::for_demo(keep)?;
-            if run::is_root() { demo::run(keep) } else { demo::run_as_root(keep) }
+            return if run::is_root() { demo::run(keep) } else { demo::run_as_root(keep) };
         }
-        Task::DemoAsRoot { keep } => demo::run(keep),
+        Task::DemoAsRoot { keep } => return demo::run(keep),
         Task::Pictures => {
             needed_packages::install_missing(&needed_packages::SLURM)?;
             build::for_tests()?;
-            pictures::run().map(|()| ExitCode::SUCCESS)
+            pictures::run()?;
         }
         Task::Test { filter, faults, matrix, suite, mirror } => {
             let (filter, mut table) = (filter.as_deref(), Table::default());
@@ -253,76 +254,55 @@ fn run_task(task: Task) -> Result<ExitCode> {
                 let works = test_run::on_daemons(&tests, filter, &[], &row, &mut table)?;
                 pool::run(works, pool::waiting_processes(), &mut table)
             })?;
-            Ok(table.finish())
+            return Ok(table.finish());
         }
         Task::Bench { name, pairs, suite } => {
             needed_packages::install_missing(&needed_packages::SLURM)?;
             bench::run(name.as_deref(), pairs, suite)?;
-            Ok(ExitCode::SUCCESS)
         }
-        Task::Book => {
-            book::run()?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Task::Image { suite, mirror, parts: false, .. } => {
-            image::make(suite, &mirror)?;
-            Ok(ExitCode::SUCCESS)
-        }
+        Task::Book => book::run()?,
+        Task::Image { suite, mirror, parts: false, .. } => image::make(suite, &mirror)?,
         Task::Image { suite, mirror, tag, registry, .. } => {
             dist::make_images(suite, &mirror, &dist::Names { registry: registry.as_deref(), tag: &tag })?;
-            Ok(ExitCode::SUCCESS)
         }
-        Task::Layout { source, out } => {
-            layout::run(&source, &out)?;
-            Ok(ExitCode::SUCCESS)
+        Task::Layout { source, out } => layout::run(&source, &out)?,
+        Task::Dist { quick_trial: true, .. } => {
+            return run_on_daemons(dist::trial_of_tested_objects(&build::for_tests()?)?);
         }
-        Task::Dist { out, trial, quick_trial } => {
-            let trial = match (quick_trial, trial) {
-                (true, _) => dist::trial_of_tested_objects(&build::for_tests()?)?,
-                (_, true) => dist::trial_of_shipped_objects(&out, &build::for_tests()?)?,
-                _ => return dist::run(&out).map(|_| ExitCode::SUCCESS),
-            };
-            let mut table = Table::default();
-            pool::run(trial, pool::waiting_processes(), &mut table)?;
-            Ok(table.finish())
+        Task::Dist { out, trial: true, .. } => {
+            return run_on_daemons(dist::trial_of_shipped_objects(&out, &build::for_tests()?)?);
         }
+        Task::Dist { out, .. } => dist::run(&out).map(drop)?,
         Task::Simulate { arguments } => {
             let command = ["run", "--quiet", "--release", "--package", "simulate", "--"];
             let arguments = arguments.iter().map(String::as_str);
             run::cargo(&command.into_iter().chain(arguments).collect::<Vec<_>>())?;
-            Ok(ExitCode::SUCCESS)
         }
         Task::Soak { minutes, suite, stock, seed } => {
             let stock = stock.then(|| "--stock".into());
             let seed = seed.map(|seed| format!("--seed={seed}"));
             let arguments: Vec<_> = [minutes.to_string()].into_iter().chain(stock).chain(seed).collect();
             soak::run(suite, &arguments)?;
-            Ok(ExitCode::SUCCESS)
         }
-        Task::Fuzz { target, seconds, keep, add } => {
-            match add {
-                Some(input) => fuzz::add(&target, &input)?,
-                None => fuzz::run(&target, seconds, keep)?,
-            }
-            Ok(ExitCode::SUCCESS)
-        }
+        Task::Fuzz { target, add: Some(input), .. } => fuzz::add(&target, &input)?,
+        Task::Fuzz { target, seconds, keep, .. } => fuzz::run(&target, seconds, keep)?,
         Task::Valgrind => {
             needed_packages::install_missing(&needed_packages::SLURM)?;
             needed_packages::install_missing(&needed_packages::VALGRIND)?;
             valgrind::run(&build::for_tests()?)?;
-            Ok(ExitCode::SUCCESS)
         }
-        Task::Prometheus => {
-            prometheus::run(&build::for_tests()?)?;
-            Ok(ExitCode::SUCCESS)
-        }
+        Task::Prometheus => prometheus::run(&build::for_tests()?)?,
         Task::Upgrade { filter, from } => {
             needed_packages::install_missing(&needed_packages::SLURM)?;
-            let mut table = Table::default();
-            let works = upgrade::works(&build::for_tests()?, &from, filter.as_deref())?;
-            pool::run(works, pool::waiting_processes(), &mut table)?;
-            Ok(table.finish())
+            return run_on_daemons(upgrade::works(&build::for_tests()?, &from, filter.as_deref())?);
         }
-        Task::Ci { full } => ci::run(full),
+        Task::Ci { full } => return ci::run(full),
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run_on_daemons(works: Vec<Work>) -> Result<ExitCode> {
+    let mut table = Table::default();
+    pool::run(works, pool::waiting_processes(), &mut table)?;
+    Ok(table.finish())
 }

@@ -1,8 +1,8 @@
 //! Checks the links of all pages: each file and each heading that they name exists.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::{Component, Path, PathBuf};
-use std::{fs, process::Command};
 
 use crate::run;
 
@@ -58,11 +58,8 @@ fn plain(path: &Path) -> PathBuf {
 
 /// The texts of the pages of the project, by path.
 pub fn texts() -> BTreeMap<PathBuf, String> {
-    let mut list = Command::new("git");
-    let list = list.args(["ls-files", "*.md"]).current_dir(run::workspace()).output().unwrap();
-    let paths = String::from_utf8(list.stdout).unwrap();
-    let text = |path: &str| (path.into(), fs::read_to_string(run::workspace().join(path)).unwrap());
-    paths.lines().map(text).collect()
+    let text = |path: &String| (path.into(), fs::read_to_string(run::workspace().join(path)).unwrap());
+    run::tracked(&["*.md"]).unwrap().iter().map(text).collect()
 }
 
 /// The file and the heading to which a link on the page at `from` leads.

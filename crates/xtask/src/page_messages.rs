@@ -3,8 +3,7 @@
 //! The messages are those of errors (`#[error("...")]`) and of the lines of logs (`error!`, `warn!`, `log::error`). Text that a
 //! message takes from elsewhere is not seen, nor is text that has no fixed words.
 
-use std::path::{Path, PathBuf};
-use std::{fs, process::Command};
+use std::fs;
 
 use syn::visit::{self, Visit};
 use syn::{Attribute, Expr, ExprCall, ItemFn, ItemMod, LitStr, Macro, Meta};
@@ -101,12 +100,9 @@ fn words(text: &str) -> String {
     text.trim_matches(|character: char| !character.is_alphanumeric()).to_owned()
 }
 
-fn source_files() -> Vec<PathBuf> {
-    let mut list = Command::new("git");
-    let list = list.args(["ls-files", "crates/*/src/*.rs"]).current_dir(run::workspace()).output().unwrap();
-    let paths = String::from_utf8(list.stdout).unwrap();
-    let is_shown = |path: &&str| !OWN.iter().any(|own| path.starts_with(own)) && !path.contains("tests");
-    paths.lines().filter(is_shown).map(PathBuf::from).collect()
+fn source_files() -> impl Iterator<Item = String> {
+    let is_shown = |path: &String| !OWN.iter().any(|own| path.starts_with(own)) && !path.contains("tests");
+    run::tracked(&["crates/*/src/*.rs"]).unwrap().into_iter().filter(is_shown)
 }
 
 /// The words of all pages that book/SUMMARY.md names.
@@ -117,7 +113,7 @@ fn book() -> String {
     pages.map(|page| words(&page)).collect()
 }
 
-fn messages(file: &Path) -> Vec<String> {
+fn messages(file: &str) -> Vec<String> {
     let text = fs::read_to_string(run::workspace().join(file)).unwrap();
     let mut messages = Messages::default();
     messages.visit_file(&syn::parse_str(&text).unwrap());
@@ -133,7 +129,7 @@ fn user_book_has_each_message() {
         for words in messages(&file).iter().filter_map(|message| fixed_words(message)) {
             count += 1;
             if !book.contains(&words) {
-                missing.push(format!("{}: {words}", file.display()));
+                missing.push(format!("{file}: {words}"));
             }
         }
     }

@@ -43,10 +43,22 @@ pub fn cargo(args: &[&str]) -> Result<()> {
 
 /// The number of commits up to this one. Outside of a repository 0.
 pub fn commit_number() -> Result<u64> {
-    let mut git = Command::new("git");
-    let output = git.args(["rev-list", "--count", "HEAD"]).current_dir(workspace()).output()?;
+    let output = git(&["rev-list", "--count", "HEAD"]).output()?;
     let number = String::from_utf8_lossy(&output.stdout);
     Ok(if output.status.success() { number.trim().parse()? } else { 0 })
+}
+
+pub fn git(args: &[&str]) -> Command {
+    let mut git = Command::new("git");
+    git.args(args).current_dir(workspace());
+    git
+}
+
+/// The files of the tree that git knows under these names.
+pub fn tracked(names: &[&str]) -> Result<Vec<String>> {
+    let output = git(&["ls-files", "--"]).args(names).output()?;
+    ensure!(output.status.success(), "git ls-files: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8(output.stdout)?.lines().map(str::to_owned).collect())
 }
 
 /// As [`cargo_command()`], with the lowest priority: tests on daemons run beside it.

@@ -57,7 +57,7 @@ fn earlier_plugins(commit: &str) -> Result<PathBuf> {
 }
 
 fn full_name(commit: &str) -> Result<String> {
-    let output = git(&["rev-parse", "--verify", &format!("{commit}^{{commit}}")]).output()?;
+    let output = run::git(&["rev-parse", "--verify", &format!("{commit}^{{commit}}")]).output()?;
     ensure!(
         output.status.success(),
         "commit {commit} is not in this clone: name another one with --from, or get it with `git fetch --unshallow`"
@@ -68,16 +68,11 @@ fn full_name(commit: &str) -> Result<String> {
 /// Writes the files of the commit into the folder.
 fn unpack(commit: &str, folder: &Path) -> Result<()> {
     fs::create_dir_all(folder)?;
-    let mut archive = git(&["archive", commit]).stdout(Stdio::piped()).spawn().context("cannot run git")?;
+    let mut archive =
+        run::git(&["archive", commit]).stdout(Stdio::piped()).spawn().context("cannot run git")?;
     let mut tar = Command::new("tar");
     tar.arg("-xC").arg(folder).stdin(archive.stdout.take().context("git has no output")?);
     let unpacked = tar.status().context("cannot run tar")?;
     ensure!(archive.wait()?.success() && unpacked.success(), "cannot unpack commit {commit}");
     Ok(())
-}
-
-fn git(args: &[&str]) -> Command {
-    let mut git = Command::new("git");
-    git.args(args).current_dir(run::workspace());
-    git
 }

@@ -33,9 +33,6 @@ impl Crate {
     }
 }
 
-/// A crate's name and version.
-type Id = (String, String);
-
 /// All linked crates, by name.
 pub fn crates() -> Result<Vec<Crate>> {
     let (linked, checksums) = (linked()?, checksums()?);
@@ -45,41 +42,40 @@ pub fn crates() -> Result<Vec<Crate>> {
     let text = |package: &Value, field: &str| package[field].as_str().unwrap_or_default().to_owned();
     let mut crates = vec![standard_library()?];
     for package in all {
-        let id = (text(package, "name"), text(package, "version"));
+        let (name, version) = (text(package, "name"), text(package, "version"));
+        let id = format!("{name} v{version}");
         if !linked.contains(&id) {
             continue;
         }
         let licence = text(package, "license").replace(" / ", " OR ").replace('/', " OR ");
-        ensure!(!licence.is_empty(), "the Cargo.toml of {} {} has no `license`", id.0, id.1);
+        ensure!(!licence.is_empty(), "the Cargo.toml of {id} has no `license`");
         let folder = PathBuf::from(text(package, "manifest_path")).parent().map(PathBuf::from);
         let checksum = checksums.get(&id).cloned();
-        crates.push(Crate { name: id.0, version: id.1, licence, folder, checksum });
+        crates.push(Crate { name, version, licence, folder, checksum });
     }
     ensure!(crates.len() > linked.len(), "cargo metadata lacks crates of cargo tree");
     crates.sort_by(|one, other| (&one.name, &one.version).cmp(&(&other.name, &other.version)));
     Ok(crates)
 }
 
-/// The crates that cargo links. Build scripts, macros and what only they need are not among them.
-fn linked() -> Result<BTreeSet<Id>> {
+/// The crates that cargo links, as `serde v1.0.0`. Build scripts, macros and what only they need are not among them.
+fn linked() -> Result<BTreeSet<String>> {
     let mut words = vec!["tree", "--locked", "--target", build::TARGET, "--edges=normal,no-proc-macro"];
     words.extend(["--prefix=none", "--no-dedupe", "--format={p}"]);
     words.extend(build::packages());
     let tree = read(&words)?;
-    let id = |line: &str| {
-        let (name, rest) = line.split_once(" v")?;
-        Some((name.to_owned(), rest.split(' ').next()?.to_owned()))
-    };
-    Ok(tree.lines().filter_map(id).collect())
+    // The folder of a crate of ours follows it.
+    let id = |line: &str| line.split(" (").next().unwrap_or_default().to_owned();
+    Ok(tree.lines().filter(|line| !line.is_empty()).map(id).collect())
 }
 
-fn checksums() -> Result<BTreeMap<Id, String>> {
+fn checksums() -> Result<BTreeMap<String, String>> {
     let lock: toml::Table = fs::read_to_string(run::workspace().join("Cargo.lock"))?.parse()?;
     let packages =
         lock.get("package").and_then(|packages| packages.as_array()).context("Cargo.lock is empty")?;
     let checksum = |package: &toml::Value| {
-        let text = |field| Some(package.get(field)?.as_str()?.to_owned());
-        Some(((text("name")?, text("version")?), text("checksum")?))
+        let text = |field| package.get(field)?.as_str();
+        Some((format!("{} v{}", text("name")?, text("version")?), text("checksum")?.to_owned()))
     };
     Ok(packages.iter().filter_map(checksum).collect())
 }
