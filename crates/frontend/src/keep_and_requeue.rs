@@ -6,12 +6,11 @@
 //! `_job_timed_out` in job_mgr.c, 22.05), so job_fini sees both. A requeued job is PENDING by then, or not
 //! COMPLETING.
 
-use std::fmt;
 use std::time::Duration;
 
 use ledger::{Claim, Seconds};
 use tracing::{info, warn};
-use vipu_types::{AfterFailure, Asked, Grant, JobOption, JobRun, ModelName, RequeueOn, Words, words};
+use vipu_types::{AfterFailure, Asked, Grant, JobOption, JobRun, ModelName, RequeueOn, RunEnd, Words, words};
 
 use crate::frontend::Frontend;
 use crate::models::FailureLimits;
@@ -19,39 +18,8 @@ use crate::outside::{HostTask, Outside};
 use crate::slurm::{Job, JobMut, Locked, leader_of};
 
 /// The end of a run that nobody cancelled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RunEnd {
-    Completed,
-    /// With this exit code.
-    Failed(u8),
-    /// In this state of Slurm, such as TIMEOUT.
-    Ended(&'static str),
-}
-
-impl RunEnd {
-    fn of(job: impl Job) -> Option<Self> {
-        let failed = || job.failed_with().map(Self::Failed);
-        let ended = || job.failure().map(Self::Ended);
-        job.has_completed().then_some(Self::Completed).or_else(failed).or_else(ended)
-    }
-
-    fn is_among(self, requeue_on: RequeueOn) -> bool {
-        match self {
-            Self::Completed => requeue_on == RequeueOn::Any,
-            Self::Failed(code) => requeue_on.includes_failure(Some(code)),
-            Self::Ended(_) => requeue_on.includes_failure(None),
-        }
-    }
-}
-
-impl fmt::Display for RunEnd {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Completed => f.write_str("exit code 0"),
-            Self::Failed(code) => write!(f, "exit code {code}"),
-            Self::Ended(state) => f.write_str(state),
-        }
-    }
+fn end_by_itself(job: impl Job) -> Option<RunEnd> {
+    job.run_end().filter(|end| *end != RunEnd::Cancelled)
 }
 
 /// The remedy for one job.
@@ -64,7 +32,7 @@ enum Remedy {
 
 impl FailureLimits {
     fn remedy(self, asked: AfterFailure, end: RunEnd, may_be_requeued: bool, restarts: u16) -> Remedy {
-        let is_meant = end.is_among(asked.requeue_on);
+        let is_meant = asked.requeue_on.includes(end);
         match asked.keep.map(|keep| keep.min(self.keep)) {
             _ if is_meant && may_be_requeued && u32::from(restarts) < self.requeues => Remedy::Requeue,
             Some(keep) if end != RunEnd::Completed && !keep.is_zero() => Remedy::Keep(keep),
@@ -109,7 +77,7 @@ pub(crate) fn at_end(
     claim: &Claim,
     was_launched: bool,
 ) -> Option<Seconds> {
-    let end = RunEnd::of(**job).filter(|_| was_launched && job.is_completing())?;
+    let end = end_by_itself(**job).filter(|_| was_launched && job.is_completing())?;
     let asked = asked(&job.options(JobOption::PREFIX));
     if asked == AfterFailure::NONE {
         return None;
@@ -177,7 +145,7 @@ fn short_runs(stored: Option<&str>, restarts: u16, is_long: bool) -> u16 {
 /// earliest. Returns whether it is requeued.
 pub(crate) fn requeue(slurm: &mut impl Locked, run: JobRun, begin: Seconds) -> bool {
     let seen = slurm.job(run.job).filter(|job| job.restart_count() == run.restart);
-    let Some(job) = seen.filter(|job| RunEnd::of(**job).is_some()) else { return false };
+    let Some(job) = seen.filter(|job| end_by_itself(**job).is_some()) else { return false };
     let whole = leader_of(*job);
     drop(job);
     let is_back = slurm.requeue_until(whole, begin);
@@ -217,7 +185,7 @@ mod tests {
 
     #[test]
     fn user_requeue_comes_before_keep_up_to_max_requeues() {
-        use RunEnd::{Completed, Ended, Failed};
+        use RunEnd::{Completed, Failed, Otherwise};
         let (both, any) = (asked(Some(60), "42"), asked(Some(60), "any"));
         let kept = Remedy::Keep(Duration::from_secs(60));
         for (asked, end, may, restarts, remedy) in [
@@ -226,10 +194,10 @@ mod tests {
             (both, Failed(42), true, 3, Remedy::Keep(Duration::from_secs(60))),
             (both, Failed(42), false, 0, Remedy::Keep(Duration::from_secs(60))),
             (both, Failed(41), true, 0, Remedy::Keep(Duration::from_secs(60))),
-            (both, Ended("TIMEOUT"), true, 0, kept),
+            (both, Otherwise("TIMEOUT"), true, 0, kept),
             (both, Completed, true, 0, Remedy::Nothing),
             (any, Failed(1), true, 2, Remedy::Requeue),
-            (any, Ended("TIMEOUT"), true, 0, Remedy::Requeue),
+            (any, Otherwise("TIMEOUT"), true, 0, Remedy::Requeue),
             (any, Completed, true, 0, Remedy::Requeue),
             (any, Completed, true, 3, Remedy::Nothing),
             (any, Completed, false, 0, Remedy::Nothing),
@@ -260,7 +228,7 @@ mod tests {
 
     #[test]
     fn user_requeue_comment_is_told_from_others() {
-        for end in [RunEnd::Completed, RunEnd::Failed(42), RunEnd::Ended("TIMEOUT")] {
+        for end in [RunEnd::Completed, RunEnd::Failed(42), RunEnd::Otherwise("TIMEOUT")] {
             assert!(says_requeued(&format!("vipu: {end}: requeued, 1 of at most 3 times")), "{end}");
         }
         for other in ["TIMEOUT: requeued, by hand", "vipu: partition slurm_42: 16 IPUs on pod64"] {

@@ -8,7 +8,7 @@ use std::ops::{Deref, RangeInclusive};
 use std::time::Duration;
 
 use ledger::Seconds;
-use vipu_types::{GresType, IpuCount, PartitionEnd, PartitionId, Words};
+use vipu_types::{GresType, IpuCount, PartitionEnd, PartitionId, RunEnd, Words};
 
 /// A job, under at least the job read lock.
 #[allow(missing_docs, reason = "each is documented where it is implemented on Slurm's record")]
@@ -42,7 +42,6 @@ pub trait Job: Copy {
     fn het_offset(self) -> u32;
     fn array(self) -> Option<(u32, u32)>;
     fn name(self) -> Option<String>;
-    fn failed_with(self) -> Option<u8>;
     fn exit_status(self) -> u32;
     fn mentions_vipu(self) -> bool;
     fn is_batch(self) -> bool;
@@ -59,9 +58,7 @@ pub trait Job: Copy {
     fn is_suspended(self) -> bool;
     fn is_configuring(self) -> bool;
     fn is_completing(self) -> bool;
-    fn has_ended(self) -> bool;
-    fn has_completed(self) -> bool;
-    fn failure(self) -> Option<&'static str>;
+    fn run_end(self) -> Option<RunEnd>;
     fn has_lost_node(self) -> bool;
     fn may_be_requeued(self) -> bool;
     fn waits_in_line(self) -> bool;

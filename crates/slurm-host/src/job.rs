@@ -9,6 +9,7 @@ use std::ptr::NonNull;
 
 use slurm_release as facts;
 use slurm_release::Layout;
+use vipu_types::RunEnd;
 
 use crate::record::{Record, members};
 use crate::slurmctld::Host;
@@ -201,29 +202,18 @@ impl<'lock> JobRef<'lock> {
         self.state() & facts::JOB_COMPLETING != 0
     }
 
-    /// Whether the job completed, failed or was cancelled. Its nodes were taken from it for good, unless the
-    /// job is requeued.
-    pub fn has_ended(self) -> bool {
-        self.base_state() > facts::JOB_SUSPENDED
-    }
-
-    /// Whether the job ended by itself with exit code 0.
-    pub fn has_completed(self) -> bool {
-        self.base_state() == facts::JOB_COMPLETE
-    }
-
-    /// The state of a job that ended otherwise than by itself with exit code 0, by its user, or to make room
-    /// for another, as squeue names it.
-    pub fn failure(self) -> Option<&'static str> {
-        let failures = [
-            (facts::JOB_FAILED, "FAILED"),
-            (facts::JOB_TIMEOUT, "TIMEOUT"),
-            (facts::JOB_NODE_FAIL, "NODE_FAIL"),
-            (facts::JOB_BOOT_FAIL, "BOOT_FAIL"),
-            (facts::JOB_DEADLINE, "DEADLINE"),
-            (facts::JOB_OOM, "OUT_OF_MEMORY"),
-        ];
-        failures.into_iter().find(|(state, _)| *state == self.base_state()).map(|(_, name)| name)
+    /// The way in which the job ended. Its nodes were taken from it for good, unless the job is requeued.
+    pub fn run_end(self) -> Option<RunEnd> {
+        match self.base_state() {
+            facts::JOB_COMPLETE => Some(RunEnd::Completed),
+            facts::JOB_FAILED => Some(RunEnd::Failed(exit_code(self.exit_status()))),
+            facts::JOB_TIMEOUT => Some(RunEnd::Otherwise("TIMEOUT")),
+            facts::JOB_NODE_FAIL => Some(RunEnd::Otherwise("NODE_FAIL")),
+            facts::JOB_BOOT_FAIL => Some(RunEnd::Otherwise("BOOT_FAIL")),
+            facts::JOB_DEADLINE => Some(RunEnd::Otherwise("DEADLINE")),
+            facts::JOB_OOM => Some(RunEnd::Otherwise("OUT_OF_MEMORY")),
+            state => (state > facts::JOB_SUSPENDED).then_some(RunEnd::Cancelled),
+        }
     }
 
     /// The time before which the job must not start (`begin_time`), in seconds since the Unix epoch.
@@ -258,13 +248,6 @@ impl<'lock> JobRef<'lock> {
             (nodes, |bitmap, node| (call.bit_test)(bitmap, node) != 0)
         };
         (0..nodes).all(|node| !has(own, node) || has(available, node))
-    }
-
-    /// The exit code of a FAILED job, as a shell reports it: 128 plus the number of the signal if one killed
-    /// it.
-    pub fn failed_with(self) -> Option<u8> {
-        let is_failed = self.base_state() == facts::JOB_FAILED;
-        is_failed.then(|| exit_code(self.record.read(self.layout().job_record.exit_code)))
     }
 
     /// Whether the job has a batch script, and neither its user nor the site has said `--no-requeue`.

@@ -14,7 +14,7 @@ use slurm_host::release::{is_run_now, is_test_only, is_will_run};
 use slurm_host::reservations::Reservation;
 use slurm_host::submit::JobDescription;
 use slurm_host::{conf, job, partitions};
-use vipu_types::{GresType, IpuCount, PartitionEnd, PartitionId, Words};
+use vipu_types::{GresType, IpuCount, PartitionEnd, PartitionId, RunEnd, Words};
 
 use crate::plugin::Plugin;
 use crate::{node_gres, node_questions};
@@ -98,7 +98,6 @@ impl Job for SlurmJob<'_> {
         het_offset() -> u32;
         array() -> Option<(u32, u32)>;
         name() -> Option<String>;
-        failed_with() -> Option<u8>;
         exit_status() -> u32;
         mentions_vipu() -> bool;
         is_batch() -> bool;
@@ -115,9 +114,7 @@ impl Job for SlurmJob<'_> {
         is_suspended() -> bool;
         is_configuring() -> bool;
         is_completing() -> bool;
-        has_ended() -> bool;
-        has_completed() -> bool;
-        failure() -> Option<&'static str>;
+        run_end() -> Option<RunEnd>;
         has_lost_node() -> bool;
         may_be_requeued() -> bool;
         waits_in_line() -> bool;

@@ -3,6 +3,8 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::run::RunEnd;
+
 /// The remedies for a failed job and its partition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AfterFailure {
@@ -39,11 +41,11 @@ impl RequeueOn {
     /// No end.
     pub const NEVER: Self = Self::Codes(ExitCodes::NONE);
 
-    /// Whether a failure is among these ends. `code` is its exit code, if it has one.
-    pub fn includes_failure(self, code: Option<u8>) -> bool {
+    /// Whether this end is among them. That of a cancelled run never is.
+    pub fn includes(self, end: RunEnd) -> bool {
         match self {
-            Self::Codes(codes) => code.is_some_and(|code| codes.contains(code)),
-            Self::Any => true,
+            Self::Codes(codes) => matches!(end, RunEnd::Failed(code) if codes.contains(code)),
+            Self::Any => end != RunEnd::Cancelled,
         }
     }
 }
@@ -135,10 +137,11 @@ mod tests {
     fn user_requeue_on_any_includes_failures_without_an_exit_code() {
         let [any, codes] = ["any", "1-255"].map(|text| text.parse::<RequeueOn>().unwrap());
         assert_eq!(
-            [any, codes, RequeueOn::NEVER].map(|on| on.includes_failure(Some(42))),
+            [any, codes, RequeueOn::NEVER].map(|on| on.includes(RunEnd::Failed(42))),
             [true, true, false]
         );
-        assert_eq!([any, codes].map(|on| on.includes_failure(None)), [true, false]);
+        assert_eq!([any, codes].map(|on| on.includes(RunEnd::Otherwise("TIMEOUT"))), [true, false]);
+        assert_eq!([any, codes].map(|on| on.includes(RunEnd::Cancelled)), [false, false]);
         for bad in ["all", "Any", "any,1", "42,any"] {
             assert_eq!(bad.parse::<RequeueOn>(), Err(BadExitCodes), "{bad}");
         }

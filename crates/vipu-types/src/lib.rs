@@ -42,7 +42,7 @@ pub use place::{HostAgent, HostIpus, HostMap, Place, Placement};
 pub use pool::{ModelPool, Pool, PoolPart};
 pub use request::GresRequest;
 pub use requeue_pause::RequeuePause;
-pub use run::{EndedBy, JobRun, PartitionEnd};
+pub use run::{EndedBy, JobRun, PartitionEnd, RunEnd};
 pub use shape::{Choice, GatewayRouting, Ipus, LinkRouting, Shape, Sync};
 pub use shown::shown;
 pub use weekly_times::{WeeklyTime, WeeklyTimes};

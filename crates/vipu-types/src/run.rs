@@ -19,6 +19,19 @@ pub struct JobRun {
     pub start: i64,
 }
 
+/// The final state of a run, and the exit code of its script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunEnd {
+    /// Its script ended with exit code 0.
+    Completed,
+    /// Its script ended with this exit code, as a shell reports it: 128 plus the number of the signal if one killed it.
+    Failed(u8),
+    /// It ended in this state, as squeue names it, such as TIMEOUT.
+    Otherwise(&'static str),
+    /// Its user cancelled it, or it made room for another.
+    Cancelled,
+}
+
 /// The cause of the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EndedBy {
@@ -41,6 +54,17 @@ pub enum PartitionEnd {
     Unused,
     /// It could not be made, or failed while the job ran.
     Failed,
+}
+
+impl fmt::Display for RunEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Completed => f.write_str("exit code 0"),
+            Self::Failed(code) => write!(f, "exit code {code}"),
+            Self::Otherwise(state) => f.write_str(state),
+            Self::Cancelled => f.write_str("CANCELLED"),
+        }
+    }
 }
 
 impl JobRun {

@@ -150,7 +150,7 @@ impl EndedJobs {
         let nodes = slurm.look_at(&jobs, |job| match () {
             () if !job.is_completing() => Nodes::Unknown,
             () if !job.nodes_done() => Nodes::Busy,
-            () if job.has_ended() && !job.has_lost_node() => Nodes::Done,
+            () if job.run_end().is_some() && !job.has_lost_node() => Nodes::Done,
             () => Nodes::Unknown,
         });
         let run_on = |claim: &Claim| (claim.run.job, claim.partition.clone());

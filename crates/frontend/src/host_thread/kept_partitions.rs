@@ -21,7 +21,7 @@ pub(super) fn look(list: &mut WatchList<(Claim, Seconds)>, frontend: &Frontend, 
         return;
     }
     let jobs: Vec<u32> = due.iter().map(|(claim, _)| claim.run.job).collect();
-    let unended = slurm.look_at(&jobs, |job| (!job.has_ended()).then(|| job.restart_count()));
+    let unended = slurm.look_at(&jobs, |job| job.run_end().is_none().then(|| job.restart_count()));
     let now = frontend.outside().unix_time();
     for ((claim, until), restarts) in due.into_iter().zip(unended) {
         // Slurm forgets a job that ended long ago. It also forgets a run on a partition of a pool that it has not saved.

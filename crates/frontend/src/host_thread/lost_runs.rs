@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ledger::{Claim, EndedRun, Seconds};
 use tracing::{info, warn};
-use vipu_types::{EndedBy, JobRun};
+use vipu_types::{EndedBy, JobRun, RunEnd};
 
 use super::actions::Afterwards;
 use super::end_job::{BEGIN_SOON, Outcome, end, starting};
@@ -29,13 +29,11 @@ pub(crate) fn note(frontend: &Frontend, claim: &Claim, by: EndedBy) {
 
 /// The cause of the end of a job that loses its nodes. A requeued job is PENDING by then.
 pub(crate) fn cause(job: impl Job) -> EndedBy {
-    match job.failure() {
-        Some("TIMEOUT" | "DEADLINE") => EndedBy::TimeLimit,
-        Some("NODE_FAIL" | "BOOT_FAIL") => EndedBy::Requeue,
+    match job.run_end() {
+        Some(RunEnd::Otherwise("TIMEOUT" | "DEADLINE")) => EndedBy::TimeLimit,
+        Some(RunEnd::Otherwise("NODE_FAIL" | "BOOT_FAIL")) | None => EndedBy::Requeue,
+        Some(RunEnd::Cancelled) => EndedBy::Cancel,
         Some(_) => EndedBy::Script(job.exit_status()),
-        None if job.has_completed() => EndedBy::Script(job.exit_status()),
-        None if job.has_ended() => EndedBy::Cancel,
-        None => EndedBy::Requeue,
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use vipu_types::{Grant, IpuCount, JobOption, JobRun, ModelName, PartitionId};
+use vipu_types::{Grant, IpuCount, JobOption, JobRun, ModelName, PartitionId, RunEnd};
 
 use crate::pool;
 
@@ -85,6 +85,17 @@ impl Job {
     /// Whether it fails because its time is over.
     pub fn times_out(&self) -> bool {
         self.id % 4 == 2
+    }
+
+    /// The way in which it ended.
+    pub fn run_end(&self) -> Option<RunEnd> {
+        let end = match self.exit_code {
+            Some(0) => RunEnd::Completed,
+            Some(_) if self.times_out() => RunEnd::Otherwise("TIMEOUT"),
+            Some(code) => RunEnd::Failed(code),
+            None => RunEnd::Cancelled,
+        };
+        (self.state == State::Completing(Next::Over)).then_some(end)
     }
 
     /// Its options, as Slurm keeps them. If they fail, some jobs have their partition kept, and some are

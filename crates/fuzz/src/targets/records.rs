@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use frontend::slurm;
-use vipu_types::{Grant, GresType, IpuCount, PartitionEnd, PartitionId, Words};
+use vipu_types::{Grant, GresType, IpuCount, PartitionEnd, PartitionId, RunEnd, Words};
 
 /// The text of a job, its message and the arguments of its test, with a line `name=answer` for each method.
 pub(super) struct Record {
@@ -66,13 +66,12 @@ impl slurm::Job for View<'_> {
         number -> u32: exit_status user priority het_job het_offset tasks_left;
         number -> i64: start_time end_time begin_time submit_time;
         number -> usize: slurm_partition_address;
-        some -> Option<u8>: failed_with;
         some -> Option<i64>: deadline;
         some -> Option<String>: slurm_partition slurm_partitions qos tres_per_node reason shown_reason name;
         some -> Option<String>: account licenses batch_host;
         is -> bool: is_in_reservation nodes_done is_batch is_awaited is_backfill_test is_tried_by_backfill;
         is -> bool: is_test_of_now is_unsplit_array is_at_array_limit is_being_preempted is_pending is_running is_suspended;
-        is -> bool: is_configuring is_completing has_ended has_completed has_lost_node may_be_requeued;
+        is -> bool: is_configuring is_completing has_lost_node may_be_requeued;
         is -> bool: waits_in_line takes_whole_nodes gets_all_gres ipus_are_counted has_lost_count;
     }
 
@@ -104,8 +103,13 @@ impl slurm::Job for View<'_> {
         self.0.borrow().options(beginning)
     }
 
-    fn failure(self) -> Option<&'static str> {
-        self.0.borrow().is("has_failed").then_some("FAILED")
+    fn run_end(self) -> Option<RunEnd> {
+        let end: String = self.0.borrow().some("run_end")?;
+        Some(match &*end {
+            "0" => RunEnd::Completed,
+            "TIMEOUT" => RunEnd::Otherwise("TIMEOUT"),
+            code => code.parse().map_or(RunEnd::Cancelled, RunEnd::Failed),
+        })
     }
 
     fn has_counted(self, _: &GresType, size: IpuCount) -> bool {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use frontend::slurm::{self, SiteLicenses};
 use ledger::Seconds;
 use tokio::time::Instant;
-use vipu_types::{GresType, IpuCount, PartitionEnd, PartitionId};
+use vipu_types::{GresType, IpuCount, PartitionEnd, PartitionId, RunEnd};
 
 use super::Slurmctld;
 use crate::cluster::Cluster;
@@ -84,7 +84,7 @@ impl slurm::Job for JobView<'_> {
         is_suspended: bool = |_| false;
         is_configuring: bool = |job| job.state == State::Configuring;
         is_completing: bool = |job| matches!(job.state, State::Completing(_));
-        has_ended: bool = |job| job.state == State::Completing(Next::Over);
+        run_end: Option<RunEnd> = Job::run_end;
         has_lost_node: bool = |job| job.has_lost_node;
         waits_in_line: bool = |job| job.state == State::Pending;
         takes_whole_nodes: bool = |_| false;
@@ -123,22 +123,9 @@ impl slurm::Job for JobView<'_> {
         self.see(|job| u32::from(job.exit_code.unwrap_or_default()) << 8)
     }
 
-    fn failed_with(self) -> Option<u8> {
-        self.failure().map(|_| 1)
-    }
-
     /// Backfill tries some jobs. Their partitions are made once they have nodes.
     fn is_tried_by_backfill(self) -> bool {
         self.cluster.chance(0.2)
-    }
-
-    fn failure(self) -> Option<&'static str> {
-        let why = if self.see(Job::times_out) { "TIMEOUT" } else { "FAILED" };
-        (self.has_ended() && self.see(|job| job.exit_code == Some(1))).then_some(why)
-    }
-
-    fn has_completed(self) -> bool {
-        self.has_ended() && self.see(|job| job.exit_code == Some(0))
     }
 
     fn may_be_requeued(self) -> bool {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use slurm_host::job::{JobMut, JobRef};
 use slurm_host::{conf, locks, nodes, running_release, selfcheck};
+use vipu_types::RunEnd;
 
 use crate::cluster::{Cluster, Job, PLAIN, RUNNING, WAITING, bitmap};
 use crate::host::{Host, errors, notes, on_host_thread, text_at};
@@ -170,21 +171,19 @@ fn fails_and_is_late(host: Host, job: Job) {
     assert_eq!(seen.end_time(), ends, "it is CONFIGURING");
     job.record.put("job_state", host.release.constant("JOB_RUNNING"));
     seen.end_by_deadline();
-    assert_eq!((seen.end_time(), seen.has_ended(), seen.failure()), (ends - 60, false, None));
+    assert_eq!((seen.end_time(), seen.run_end()), (ends - 60, None));
     job.record.put("exit_code", 42_u32 << 8);
-    for (word, failure, code) in [
-        ("JOB_FAILED", Some("FAILED"), Some(42)),
-        ("JOB_TIMEOUT", Some("TIMEOUT"), None),
-        ("JOB_OOM", Some("OUT_OF_MEMORY"), None),
-        ("JOB_COMPLETE", None, None),
-        ("JOB_CANCELLED", None, None),
-        ("JOB_PREEMPTED", None, None),
+    for (word, end) in [
+        ("JOB_FAILED", RunEnd::Failed(42)),
+        ("JOB_TIMEOUT", RunEnd::Otherwise("TIMEOUT")),
+        ("JOB_OOM", RunEnd::Otherwise("OUT_OF_MEMORY")),
+        ("JOB_COMPLETE", RunEnd::Completed),
+        ("JOB_CANCELLED", RunEnd::Cancelled),
+        ("JOB_PREEMPTED", RunEnd::Cancelled),
     ] {
         let flags = host.release.constant("JOB_COMPLETING");
         job.record.put("job_state", host.release.constant(word) | flags);
-        let found = (seen.has_ended(), seen.failure(), seen.failed_with());
-        assert_eq!(found, (true, failure, code), "{word}");
-        assert_eq!(seen.has_completed(), word == "JOB_COMPLETE");
+        assert_eq!(seen.run_end(), Some(end), "{word}");
     }
     for may in [false, true] {
         job.details.put("requeue", u16::from(may));
