@@ -1,5 +1,5 @@
 //! Slurm, as far as the front end reads and changes it. Crate `slurmctld-vipu` implements these traits on
-//! Slurm's records, and the simulation of recovery on records of its own.
+//! Slurm's records, and tests on records of their own.
 //!
 //! The methods have the names and the meanings of those in `slurm_host`, which documents each member of
 //! Slurm's records.
@@ -8,67 +8,44 @@ use std::ops::{Deref, RangeInclusive};
 use std::time::Duration;
 
 use ledger::Seconds;
-use vipu_types::{GresType, IpuCount, PartitionEnd, PartitionId, RunEnd, Words};
+use vipu_types::{GresType, IpuCount, PartitionEnd, PartitionId, Words};
+
+/// Calls a macro with all facts of a job that are methods of [`Job`] without arguments, by type. The trait, its
+/// implementation on Slurm's records and the fake job of tests have them from here.
+#[macro_export]
+macro_rules! job_facts {
+    ($with:ident!) => {
+        $with! {
+            u16: restart_count priority_tier;
+            u32: id user priority het_job het_offset exit_status tasks_left;
+            usize: slurm_partition_address;
+            i64: start_time end_time begin_time submit_time time_limit;
+            bool: is_in_reservation nodes_done mentions_vipu is_batch is_awaited is_backfill_test
+                is_tried_by_backfill is_test_of_now is_unsplit_array is_at_array_limit is_being_preempted
+                is_pending is_running is_suspended is_configuring is_completing has_lost_node may_be_requeued
+                waits_in_line takes_whole_nodes gets_all_gres ipus_are_counted has_lost_count;
+            Option<i64>: deadline;
+            Option<(u32, u32)>: array;
+            Option<vipu_types::RunEnd>: run_end;
+            Option<String>: slurm_partition slurm_partitions qos tres_per_node reason shown_reason batch_host
+                name account licenses;
+            Vec<u32>: nodes;
+            Vec<String>: node_names;
+        }
+    };
+}
+
+macro_rules! methods {
+    ($($type:ty: $($fact:ident)*;)*) => { $($(fn $fact(self) -> $type;)*)* };
+}
 
 /// A job, under at least the job read lock.
 #[allow(missing_docs, reason = "each is documented where it is implemented on Slurm's record")]
 pub trait Job: Copy {
-    fn id(self) -> u32;
-    fn user(self) -> u32;
-    fn restart_count(self) -> u16;
-    fn start_time(self) -> i64;
-    fn end_time(self) -> i64;
-    fn begin_time(self) -> i64;
-    fn submit_time(self) -> i64;
-    fn deadline(self) -> Option<i64>;
-    fn time_limit(self) -> i64;
-    fn priority(self) -> u32;
-    fn priority_tier(self) -> u16;
-    fn is_in_reservation(self) -> bool;
-    fn slurm_partition(self) -> Option<String>;
-    fn slurm_partitions(self) -> Option<String>;
-    fn slurm_partition_address(self) -> usize;
-    fn qos(self) -> Option<String>;
-    fn tres_per_node(self) -> Option<String>;
+    job_facts! { methods! }
     fn options(self, beginning: &str) -> Vec<String>;
     fn environment(self, name: &str) -> Option<String>;
-    fn reason(self) -> Option<String>;
-    fn shown_reason(self) -> Option<String>;
-    fn nodes(self) -> Vec<u32>;
-    fn node_names(self) -> Vec<String>;
-    fn batch_host(self) -> Option<String>;
-    fn nodes_done(self) -> bool;
-    fn het_job(self) -> u32;
-    fn het_offset(self) -> u32;
-    fn array(self) -> Option<(u32, u32)>;
-    fn name(self) -> Option<String>;
-    fn exit_status(self) -> u32;
-    fn mentions_vipu(self) -> bool;
-    fn is_batch(self) -> bool;
-    fn is_awaited(self) -> bool;
-    fn is_backfill_test(self) -> bool;
-    fn is_tried_by_backfill(self) -> bool;
-    fn is_test_of_now(self) -> bool;
-    fn is_unsplit_array(self) -> bool;
-    fn is_at_array_limit(self) -> bool;
-    fn tasks_left(self) -> u32;
-    fn is_being_preempted(self) -> bool;
-    fn is_pending(self) -> bool;
-    fn is_running(self) -> bool;
-    fn is_suspended(self) -> bool;
-    fn is_configuring(self) -> bool;
-    fn is_completing(self) -> bool;
-    fn run_end(self) -> Option<RunEnd>;
-    fn has_lost_node(self) -> bool;
-    fn may_be_requeued(self) -> bool;
-    fn waits_in_line(self) -> bool;
-    fn takes_whole_nodes(self) -> bool;
-    fn gets_all_gres(self) -> bool;
-    fn ipus_are_counted(self) -> bool;
     fn has_counted(self, of: &GresType, size: IpuCount) -> bool;
-    fn has_lost_count(self) -> bool;
-    fn account(self) -> Option<String>;
-    fn licenses(self) -> Option<String>;
 
     /// Another job, under the same lock.
     fn other(self, id: u32) -> Option<Self>;

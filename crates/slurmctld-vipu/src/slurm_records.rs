@@ -14,7 +14,7 @@ use slurm_host::release::{is_run_now, is_test_only, is_will_run};
 use slurm_host::reservations::Reservation;
 use slurm_host::submit::JobDescription;
 use slurm_host::{conf, job, partitions};
-use vipu_types::{GresType, IpuCount, PartitionEnd, PartitionId, RunEnd, Words};
+use vipu_types::{GresType, IpuCount, PartitionEnd, PartitionId, Words};
 
 use crate::plugin::Plugin;
 use crate::{node_gres, node_questions};
@@ -67,64 +67,17 @@ macro_rules! of_slurm_host {
     };
 }
 
+macro_rules! facts_of_slurm_host {
+    ($($type:ty: $($fact:ident)*;)*) => { $($(fn $fact(self) -> $type { self.0.$fact() })*)* };
+}
+
 impl Job for SlurmJob<'_> {
+    frontend::job_facts! { facts_of_slurm_host! }
+
     of_slurm_host! { Self, 0:
-        id() -> u32;
-        user() -> u32;
-        restart_count() -> u16;
-        start_time() -> i64;
-        end_time() -> i64;
-        begin_time() -> i64;
-        submit_time() -> i64;
-        deadline() -> Option<i64>;
-        time_limit() -> i64;
-        priority() -> u32;
-        priority_tier() -> u16;
-        is_in_reservation() -> bool;
-        slurm_partition() -> Option<String>;
-        slurm_partitions() -> Option<String>;
-        slurm_partition_address() -> usize;
-        qos() -> Option<String>;
-        tres_per_node() -> Option<String>;
         options(beginning: &str) -> Vec<String>;
         environment(name: &str) -> Option<String>;
-        reason() -> Option<String>;
-        shown_reason() -> Option<String>;
-        nodes() -> Vec<u32>;
-        node_names() -> Vec<String>;
-        batch_host() -> Option<String>;
-        nodes_done() -> bool;
-        het_job() -> u32;
-        het_offset() -> u32;
-        array() -> Option<(u32, u32)>;
-        name() -> Option<String>;
-        exit_status() -> u32;
-        mentions_vipu() -> bool;
-        is_batch() -> bool;
-        is_awaited() -> bool;
-        is_backfill_test() -> bool;
-        is_tried_by_backfill() -> bool;
-        is_test_of_now() -> bool;
-        is_unsplit_array() -> bool;
-        is_at_array_limit() -> bool;
-        tasks_left() -> u32;
-        is_being_preempted() -> bool;
-        is_pending() -> bool;
-        is_running() -> bool;
-        is_suspended() -> bool;
-        is_configuring() -> bool;
-        is_completing() -> bool;
-        run_end() -> Option<RunEnd>;
-        has_lost_node() -> bool;
-        may_be_requeued() -> bool;
-        waits_in_line() -> bool;
-        takes_whole_nodes() -> bool;
-        gets_all_gres() -> bool;
-        ipus_are_counted() -> bool;
         has_counted(of: &GresType, size: IpuCount) -> bool;
-        has_lost_count() -> bool;
-        account() -> Option<String>;
-        licenses() -> Option<String>;
     }
 
     fn other(self, id: u32) -> Option<Self> {
