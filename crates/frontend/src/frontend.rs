@@ -130,7 +130,7 @@ impl Frontend {
     }
 
     /// Notes that the partitions of the journal were taken over, or cannot be.
-    pub(crate) fn note_journal_read(&self) {
+    pub fn note_journal_read(&self) {
         self.has_read_journal.store(true, Ordering::Release);
     }
 

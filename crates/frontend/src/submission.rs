@@ -235,7 +235,3 @@ fn complete(
 fn mentions_vipu(tres: &str) -> bool {
     !matches!(GresRequest::find(tres), Ok(None))
 }
-
-#[cfg(test)]
-#[path = "submission_tests.rs"]
-mod tests;

@@ -1,6 +1,14 @@
 //! The table of fuzz targets.
 
+#[allow(dead_code, reason = "tests of the front end use the rest")]
+#[path = "../../frontend/tests/common/fake_slurm.rs"]
+mod fake_slurm;
+#[path = "../../frontend/tests/common/fake_test.rs"]
+mod fake_test;
 mod jobs;
+#[allow(dead_code, reason = "tests of the front end use the rest")]
+#[path = "../../frontend/tests/common/orders.rs"]
+mod orders;
 mod records;
 mod text;
 mod wire;

@@ -16,6 +16,8 @@ mod controller;
 mod disk;
 mod end;
 mod endless;
+#[path = "../common/fake_test.rs"]
+mod fake_test;
 mod faults;
 #[path = "../../../driver/tests/common/controller.rs"]
 mod network;

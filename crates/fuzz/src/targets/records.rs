@@ -1,260 +1,116 @@
-//! Slurm's records, made from any bytes.
+//! Jobs of the fake Slurm, read from any bytes.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::ops::{Deref, RangeInclusive};
 use std::str::FromStr;
-use std::time::Duration;
 
-use frontend::slurm;
-use vipu_types::{Grant, GresType, IpuCount, PartitionEnd, PartitionId, RunEnd, Words};
+use vipu_types::{Grant, GresType, RunEnd};
 
-/// The text of a job, its message and the arguments of its test, with a line `name=answer` for each method.
-pub(super) struct Record {
-    pub(super) id: u32,
-    answers: HashMap<String, String>,
-}
+use super::fake_slurm::{FakeJob, View};
+use super::fake_test::FakeTest;
 
-impl Record {
-    pub(super) fn read(id: u32, text: &[u8]) -> Self {
-        // `slurm-host` reads C strings like this.
-        let text = String::from_utf8_lossy(text);
-        let lines = text.lines().filter_map(|line| line.split_once('='));
-        Self { id, answers: lines.map(|(name, answer)| (name.to_owned(), answer.to_owned())).collect() }
+/// The lines `name=answer` of a job, its message and the arguments of its test.
+pub(super) struct Lines<'a>(Vec<(&'a str, &'a str)>);
+
+impl<'a> Lines<'a> {
+    pub(super) fn read(text: &'a str) -> Self {
+        Self(text.lines().filter_map(|line| line.split_once('=')).collect())
     }
 
-    /// Returns the text or number under this name.
-    pub(super) fn some<T: FromStr>(&self, name: &str) -> Option<T> {
-        self.answers.get(name)?.parse().ok()
+    fn get(&self, name: &str) -> Option<&'a str> {
+        self.0.iter().rev().find(|(line, _)| *line == name).map(|(_, answer)| *answer)
     }
 
-    fn number<T: FromStr + Default>(&self, name: &str) -> T {
-        self.some(name).unwrap_or_default()
+    fn fact<T: Fact>(&self, name: &str) -> T {
+        T::read(self.get(name))
     }
 
-    fn is(&self, name: &str) -> bool {
-        self.answers.contains_key(name)
+    /// The words in which a create of the job's partition fails, if it does.
+    pub(super) fn create_fails(&self) -> Option<&'a str> {
+        self.get("create_fails")
     }
 
-    fn options(&self, beginning: &str) -> Vec<String> {
-        let options = self.answers.get("options").into_iter().flat_map(|all| all.split(';'));
-        options.map(|option| format!("{beginning}{option}")).collect()
-    }
-}
-
-/// A job under a lock, its message, and the arguments of its test.
-#[derive(Clone, Copy)]
-pub(super) struct View<'a>(pub(super) &'a RefCell<Record>);
-
-/// Defines methods that return the answer under their own name.
-macro_rules! answers {
-    ($receiver:ty: $($read:ident -> $result:ty: $($name:ident)*;)*) => { $($(
-        fn $name(self: $receiver) -> $result {
-            self.0.borrow().$read(stringify!($name))
+    /// The job with this id.
+    pub(super) fn job(&self, id: u32) -> FakeJob {
+        macro_rules! read {
+            ($($type:ty: $($fact:ident)*;)*) => {
+                FakeJob { $($($fact: self.fact(stringify!($fact)),)*)* ..FakeJob::default() }
+            };
         }
-    )*)* };
-}
-
-/// Defines methods that do nothing.
-macro_rules! nothing {
-    ($($name:ident($($kind:ty),*);)*) => { $(fn $name(&mut self $(, _: $kind)*) {})* };
-}
-
-impl slurm::Job for View<'_> {
-    answers! { Self:
-        number -> u16: restart_count priority_tier;
-        number -> u32: exit_status user priority het_job het_offset tasks_left;
-        number -> i64: start_time end_time begin_time submit_time;
-        number -> usize: slurm_partition_address;
-        some -> Option<i64>: deadline;
-        some -> Option<String>: slurm_partition slurm_partitions qos tres_per_node reason shown_reason name;
-        some -> Option<String>: account licenses batch_host;
-        is -> bool: is_in_reservation nodes_done is_batch is_awaited is_backfill_test is_tried_by_backfill;
-        is -> bool: is_test_of_now is_unsplit_array is_at_array_limit is_being_preempted is_pending is_running is_suspended;
-        is -> bool: is_configuring is_completing has_lost_node may_be_requeued;
-        is -> bool: waits_in_line takes_whole_nodes gets_all_gres ipus_are_counted has_lost_count;
+        let job = frontend::job_facts! { read! };
+        let model = GresType::new("pod64").unwrap();
+        let grant = self.get("grant").map(|grant| (Grant::variable(id), grant.to_owned()));
+        let offers = [("cpu", vec![]), ("debug", vec![model.clone()]), ("ipu", vec![model])];
+        let job = FakeJob {
+            id,
+            nodes: vec![self.fact("node")],
+            node_names: vec!["node".to_owned()],
+            time_limit: i64::from(self.fact::<u32>("time_limit")) * 60,
+            options: self
+                .get("options")
+                .into_iter()
+                .flat_map(|all| all.split(';'))
+                .map(str::to_owned)
+                .collect(),
+            environment: grant.into_iter().collect(),
+            most_ipus: Some(31),
+            default_slurm_partition: self.fact("default_slurm_partition"),
+            site_licenses: self.fact("site_licenses"),
+            names_reservation: self.fact("names_reservation"),
+            other_tres: ["per job", "per task", "per socket"].map(|per| self.fact(per)),
+            asked_nodes: self.get("max_nodes").map(|_| 1..=self.fact("max_nodes")),
+            offers: Some(offers.map(|(name, types)| (name.to_owned(), types)).into()),
+            ..job
+        };
+        match self.get("tres_per_node") {
+            Some(tres) => job.with_tres(tres),
+            None => FakeJob { mentions_vipu: false, ..job },
+        }
     }
 
-    fn id(self) -> u32 {
-        self.0.borrow().id
-    }
-
-    fn nodes(self) -> Vec<u32> {
-        vec![self.0.borrow().number("node")]
-    }
-
-    fn node_names(self) -> Vec<String> {
-        vec!["node".to_owned()]
-    }
-
-    fn array(self) -> Option<(u32, u32)> {
-        None
-    }
-
-    fn time_limit(self) -> i64 {
-        i64::from(self.0.borrow().number::<u32>("time_limit")) * 60
-    }
-
-    fn mentions_vipu(self) -> bool {
-        slurm::Job::tres_per_node(self).is_some_and(|tres| tres.contains("vipu"))
-    }
-
-    fn options(self, beginning: &str) -> Vec<String> {
-        self.0.borrow().options(beginning)
-    }
-
-    fn run_end(self) -> Option<RunEnd> {
-        let end: String = self.0.borrow().some("run_end")?;
-        Some(match &*end {
-            "0" => RunEnd::Completed,
-            "TIMEOUT" => RunEnd::Otherwise("TIMEOUT"),
-            code => code.parse().map_or(RunEnd::Cancelled, RunEnd::Failed),
-        })
-    }
-
-    fn has_counted(self, _: &GresType, size: IpuCount) -> bool {
-        size.get() < 32
-    }
-
-    fn environment(self, name: &str) -> Option<String> {
-        self.0.borrow().some("grant").filter(|_| name == Grant::variable(slurm::Job::id(self)))
-    }
-
-    fn other(self, id: u32) -> Option<Self> {
-        (self.0.borrow().id == id).then_some(self)
+    /// The arguments of a test of this job.
+    pub(super) fn test<'job>(&self, job: View<'job>) -> FakeTest<View<'job>> {
+        let fewest = self.fact("fewest");
+        FakeTest {
+            candidates: self.get("may_preempt").map(|_| vec![job]),
+            has_victims: self.fact("has_victims"),
+            not_before: self.fact("not_before"),
+            ..FakeTest::new(vec![fewest], fewest)
+        }
     }
 }
 
-impl slurm::JobDescription for View<'_> {
-    answers! { &Self:
-        some -> Option<String>: tres_per_node slurm_partitions default_slurm_partition qos licenses site_licenses;
-        is -> bool: names_reservation is_batch;
-    }
-    nothing! { clean_script_environment(&str); take_whole_nodes(); }
-
-    fn asked_nodes(&self) -> RangeInclusive<u32> {
-        1..=self.0.borrow().number("max_nodes")
-    }
-
-    fn set_nodes(&mut self, _: u32) -> Result<(), Words> {
-        Ok(())
-    }
-
-    fn other_tres(&self) -> [(&'static str, Option<String>); 3] {
-        ["per job", "per task", "per socket"].map(|per| (per, self.0.borrow().some(per)))
-    }
-
-    fn mentions_vipu(&self) -> bool {
-        slurm::Job::mentions_vipu(*self)
-    }
-
-    fn options(&self, beginning: &str) -> Vec<String> {
-        self.0.borrow().options(beginning)
-    }
-
-    fn add_gres(&mut self, element: &str) {
-        let list = slurm::Job::tres_per_node(*self).unwrap_or_default();
-        self.set_tres_per_node(&format!("{list},gres:{element}"));
-    }
-
-    fn set_tres_per_node(&mut self, tres: &str) {
-        self.0.borrow_mut().answers.insert("tres_per_node".to_owned(), tres.to_owned());
-    }
-
-    fn set_licenses(&mut self, licenses: &str) {
-        self.0.borrow_mut().answers.insert("licenses".to_owned(), licenses.to_owned());
-    }
-
-    fn all_slurm_partitions(&self) -> Option<impl slurm::SlurmPartitions> {
-        Some(*self)
-    }
+/// A fact that a line gives. Without a line, or after one without sense, it is that of an empty record.
+trait Fact {
+    fn read(text: Option<&str>) -> Self;
 }
 
-impl slurm::SlurmPartitions for View<'_> {
-    fn names(&self) -> Vec<String> {
-        self.0.borrow().answers.keys().cloned().collect()
-    }
-
-    fn have(&self, slurm_partition: &str, _: Option<&GresType>) -> Option<bool> {
-        (slurm_partition.len() < 9).then_some(slurm_partition != "cpu")
-    }
+fn parsed<T: FromStr>(text: Option<&str>) -> Option<T> {
+    text?.parse().ok()
 }
 
-impl slurm::Test for View<'_> {
-    type Job = Self;
-
-    answers! { &Self:
-        is -> bool: may_preempt has_victims;
-        number -> u32: fewest;
-        some -> Option<i64>: not_before;
-    }
-    nothing! {
-        preempt(&[Self]);
-        leave_out(&[u32]);
-        put_back(&[u32]);
-        keep_no_node();
-    }
-
-    fn candidates(&self) -> Vec<Self> {
-        vec![*self]
-    }
-
-    fn chosen(&self) -> Vec<u32> {
-        vec![slurm::Test::fewest(self)]
-    }
+macro_rules! facts {
+    ($($type:ty = |$text:ident| $read:expr;)*) => { $(
+        impl Fact for $type {
+            fn read($text: Option<&str>) -> Self {
+                $read
+            }
+        }
+    )* };
 }
 
-/// A job under the write lock.
-pub(super) struct Change<'a>(pub(super) View<'a>);
-
-impl<'a> Deref for Change<'a> {
-    type Target = View<'a>;
-
-    fn deref(&self) -> &View<'a> {
-        &self.0
-    }
-}
-
-impl slurm::JobMut for Change<'_> {
-    nothing! {
-        raise_launch_gate();
-        take_back_launch_gate();
-        raise_completion_gate();
-        configure_again();
-        expect_end_of_script();
-        count_restart();
-        split_off(u32);
-        forget_batch_host();
-        hold();
-        begin_soon(Duration);
-        end_by_deadline();
-        expect_start(i64);
-        set_reason(&str);
-        clear_reason();
-        wait_for_its_turn();
-        add_system_comment(&str);
-        replace_in_system_comment(&str, impl Fn(&str) -> bool);
-        set_environment(&str, &str);
-        remove_environment(&str);
-        set_script_environment(&str, &str);
-        clean_script_environment(&str);
-        enter_requested_ipus(&GresType, u64);
-        enter_ipus_for_limits(&GresType, u64);
-        clear_allocated_ipus();
-        end_waiver(&slurm::Waiver);
-        count_again(&GresType, IpuCount);
-        write_partition_line(&PartitionId, i64, Option<PartitionEnd>);
-    }
-
-    fn enter_allocated_ipus(&mut self, _: &GresType, _: IpuCount) -> bool {
-        true
-    }
-
-    fn is_within_limits(&mut self, _: &GresType, ipus: u64) -> bool {
-        ipus < 32
-    }
-
-    fn waive_ipu_limits(&mut self) -> slurm::Waiver {
-        slurm::Waiver::default()
-    }
+facts! {
+    u16 = |text| parsed(text).unwrap_or_default();
+    u32 = |text| parsed(text).unwrap_or_default();
+    usize = |text| parsed(text).unwrap_or_default();
+    i64 = |text| parsed(text).unwrap_or_default();
+    bool = |text| text.is_some();
+    Option<i64> = |text| parsed(text);
+    Option<String> = |text| parsed(text);
+    Option<(u32, u32)> = |text| text?.split_once('_').and_then(|(array, task)| Some((array.parse().ok()?, task.parse().ok()?)));
+    Option<RunEnd> = |text| text.map(|end| match end {
+        "0" => RunEnd::Completed,
+        "TIMEOUT" => RunEnd::Otherwise("TIMEOUT"),
+        code => code.parse().map_or(RunEnd::Cancelled, RunEnd::Failed),
+    });
+    Vec<u32> = |text| parsed(text).into_iter().collect();
+    Vec<String> = |text| parsed(text).into_iter().collect();
 }

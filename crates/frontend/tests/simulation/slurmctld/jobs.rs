@@ -1,7 +1,6 @@
 //! Slurm's scheduler, the actions of users and administrators, and the launches and ends of jobs.
 
 use std::cell::Cell;
-use std::marker::PhantomData;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -10,8 +9,9 @@ use frontend::{Verdict, accounting};
 use tokio::time::{Instant, sleep, timeout};
 use vipu_types::JobRun;
 
-use super::records::{EnoughNodes, JobChange};
+use super::records::JobChange;
 use super::{REMOVE_WAIT, Slurmctld};
+use crate::fake_test::FakeTest;
 use crate::pool;
 use crate::slurm::{Job, Next, State};
 
@@ -52,7 +52,7 @@ impl Slurmctld {
     /// Whether the job may start: front end and stock selector have to agree. The stock selector has no nodes
     /// now and then.
     fn passes_the_tests(self: &Rc<Self>, id: u32) -> bool {
-        let (start, mut test) = (Question::Start, EnoughNodes(PhantomData));
+        let (start, mut test) = (Question::Start, FakeTest::new(vec![0], 1));
         let Some(mut job) = JobChange::new(&self.cluster, id) else { return false };
         let before = self.ask(|frontend| frontend::before(frontend, &mut job, start, &mut test));
         matches!(before, Verdict::Go | Verdict::Answered)

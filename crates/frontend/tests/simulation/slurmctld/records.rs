@@ -1,6 +1,5 @@
 //! The front end's traits on the simulated Slurm.
 
-use std::marker::PhantomData;
 use std::ops::Deref;
 use std::rc::Rc;
 use std::time::Duration;
@@ -38,61 +37,56 @@ macro_rules! answers {
     };
 }
 
+/// Facts that are the same for all jobs here.
+macro_rules! none {
+    ($($type:ty: $($fact:ident)*;)*) => { $($(fn $fact(self) -> $type { <$type>::default() })*)* };
+}
+
 impl slurm::Job for JobView<'_> {
+    none! {
+        bool: is_in_reservation is_backfill_test is_test_of_now is_unsplit_array is_at_array_limit is_being_preempted
+            is_suspended takes_whole_nodes gets_all_gres has_lost_count;
+        u32: het_job het_offset tasks_left;
+        Option<i64>: deadline;
+        Option<(u32, u32)>: array;
+        Option<String>: qos name account licenses;
+    }
+
     answers! {
         user: u32 = |job| job.user;
         restart_count: u16 = |job| job.restart;
         start_time: i64 = |job| job.start;
         end_time: i64 = |job| job.start + job.limit();
-        deadline: Option<i64> = |_| None;
         time_limit: i64 = Job::limit;
         priority: u32 = |job| match job.state {
             State::Held | State::Completing(Next::Held) => 0,
             _ => 1000,
         };
         priority_tier: u16 = |_| 1;
-        is_in_reservation: bool = |_| false;
         slurm_partition: Option<String> = |_| Some("batch".to_owned());
         slurm_partitions: Option<String> = |_| Some("batch".to_owned());
         slurm_partition_address: usize = |_| 1;
         tres_per_node: Option<String> = |job| Some(job.tres());
-        qos: Option<String> = |_| None;
         reason: Option<String> = |job| job.reason.clone();
         shown_reason: Option<String> = |job| job.reason.clone();
         nodes: Vec<u32> = |_| vec![0];
         node_names: Vec<String> = |job| (job.start != 0).then(|| node_of(job.id)).into_iter().collect();
         batch_host: Option<String> = |job| Some(node_of(job.id));
         nodes_done: bool = |job| job.nodes_done <= Instant::now();
-        het_job: u32 = |_| 0;
-        het_offset: u32 = |_| 0;
-        array: Option<(u32, u32)> = |_| None;
-        name: Option<String> = |_| None;
         mentions_vipu: bool = |_| true;
         is_batch: bool = |job| job.is_batch;
         is_awaited: bool = |_| true;
-        is_backfill_test: bool = |_| false;
-        is_test_of_now: bool = |_| false;
-        is_unsplit_array: bool = |_| false;
-        is_at_array_limit: bool = |_| false;
-        tasks_left: u32 = |_| 0;
-        is_being_preempted: bool = |_| false;
         is_pending: bool = |job| {
             let requeued = matches!(job.state, State::Completing(Next::Pending | Next::Held));
             requeued || matches!(job.state, State::Pending | State::Held)
         };
         is_running: bool = |job| matches!(job.state, State::Configuring | State::Running);
-        is_suspended: bool = |_| false;
         is_configuring: bool = |job| job.state == State::Configuring;
         is_completing: bool = |job| matches!(job.state, State::Completing(_));
         run_end: Option<RunEnd> = Job::run_end;
         has_lost_node: bool = |job| job.has_lost_node;
         waits_in_line: bool = |job| job.state == State::Pending;
-        takes_whole_nodes: bool = |_| false;
-        gets_all_gres: bool = |_| false;
         ipus_are_counted: bool = |_| true;
-        account: Option<String> = |_| None;
-        has_lost_count: bool = |_| false;
-        licenses: Option<String> = |_| None;
     }
 
     fn id(self) -> u32 {
@@ -159,7 +153,29 @@ impl<'a> Deref for JobChange<'a> {
     }
 }
 
+macro_rules! nothing {
+    ($($name:ident($($kind:ty),*);)*) => { $(fn $name(&mut self $(, _: $kind)*) {})* };
+}
+
 impl slurm::JobMut for JobChange<'_> {
+    nothing! {
+        configure_again();
+        expect_end_of_script();
+        split_off(u32);
+        forget_batch_host();
+        end_by_deadline();
+        expect_start(i64);
+        add_system_comment(&str);
+        replace_in_system_comment(&str, impl Fn(&str) -> bool);
+        set_script_environment(&str, &str);
+        clean_script_environment(&str);
+        enter_requested_ipus(&GresType, u64);
+        enter_ipus_for_limits(&GresType, u64);
+        count_again(&GresType, IpuCount);
+        write_partition_line(&PartitionId, i64, Option<PartitionEnd>);
+        end_waiver(&slurm::Waiver);
+    }
+
     fn raise_launch_gate(&mut self) {
         self.change(|job| job.launch_gates += 1);
     }
@@ -172,17 +188,9 @@ impl slurm::JobMut for JobChange<'_> {
         self.change(|job| job.completion_gates += 1);
     }
 
-    fn configure_again(&mut self) {}
-
-    fn expect_end_of_script(&mut self) {}
-
     fn count_restart(&mut self) {
         self.change(|job| job.restart += 1);
     }
-
-    fn split_off(&mut self, _: u32) {}
-
-    fn forget_batch_host(&mut self) {}
 
     fn hold(&mut self) {
         self.change(|job| job.enter(State::Held));
@@ -191,10 +199,6 @@ impl slurm::JobMut for JobChange<'_> {
     fn begin_soon(&mut self, delay: Duration) {
         self.change(|job| job.begin = job.begin.max(Instant::now() + delay));
     }
-
-    fn end_by_deadline(&mut self) {}
-
-    fn expect_start(&mut self, _: i64) {}
 
     fn set_reason(&mut self, text: &str) {
         self.change(|job| job.reason = Some(text.to_owned()));
@@ -208,10 +212,6 @@ impl slurm::JobMut for JobChange<'_> {
         self.clear_reason();
     }
 
-    fn add_system_comment(&mut self, _: &str) {}
-
-    fn replace_in_system_comment(&mut self, _: &str, _: impl Fn(&str) -> bool) {}
-
     fn set_environment(&mut self, name: &str, value: &str) {
         self.change(|job| job.environment.insert(name.to_owned(), value.to_owned()));
     }
@@ -220,22 +220,10 @@ impl slurm::JobMut for JobChange<'_> {
         self.change(|job| job.environment.remove(name));
     }
 
-    fn set_script_environment(&mut self, _: &str, _: &str) {}
-
-    fn clean_script_environment(&mut self, _: &str) {}
-
-    fn enter_requested_ipus(&mut self, _: &GresType, _: u64) {}
-
-    fn enter_ipus_for_limits(&mut self, _: &GresType, _: u64) {}
-
     fn enter_allocated_ipus(&mut self, _: &GresType, _: IpuCount) -> bool {
         self.change(|job| job.is_entered = true);
         true
     }
-
-    fn count_again(&mut self, _: &GresType, _: IpuCount) {}
-
-    fn write_partition_line(&mut self, _: &PartitionId, _: i64, _: Option<PartitionEnd>) {}
 
     fn clear_allocated_ipus(&mut self) {
         self.change(|job| job.is_entered = false);
@@ -247,49 +235,6 @@ impl slurm::JobMut for JobChange<'_> {
 
     fn waive_ipu_limits(&mut self) -> slurm::Waiver {
         slurm::Waiver::default()
-    }
-
-    fn end_waiver(&mut self, _: &slurm::Waiver) {}
-}
-
-/// A test of a job that always has enough nodes.
-pub struct EnoughNodes<'a>(pub PhantomData<&'a Cluster>);
-
-impl<'a> slurm::Test for EnoughNodes<'a> {
-    type Job = JobView<'a>;
-
-    fn may_preempt(&self) -> bool {
-        false
-    }
-
-    fn candidates(&self) -> Vec<JobView<'a>> {
-        Vec::new()
-    }
-
-    fn has_victims(&self) -> bool {
-        false
-    }
-
-    fn preempt(&mut self, victims: &[JobView<'a>]) {
-        assert!(victims.is_empty(), "nobody may be preempted");
-    }
-
-    fn fewest(&self) -> u32 {
-        1
-    }
-
-    fn chosen(&self) -> Vec<u32> {
-        vec![0]
-    }
-
-    fn leave_out(&mut self, _: &[u32]) {}
-
-    fn put_back(&mut self, _: &[u32]) {}
-
-    fn keep_no_node(&mut self) {}
-
-    fn not_before(&self) -> Option<i64> {
-        None
     }
 }
 

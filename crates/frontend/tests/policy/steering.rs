@@ -3,18 +3,19 @@
 use std::collections::BTreeMap;
 
 use frontend::{Frontend, StatusComposer};
-use ledger::{Claim, DriverAction, Event, Millis, Seconds, SeenPartition};
+use ledger::{Action, Claim, DriverAction, Event, Millis, Seconds, SeenPartition};
 use vipu_admin::{Answer, Request};
 use vipu_status::{Ipus, Writer};
 use vipu_types::{IpuCount, JobRun, PartitionId, Place, Placement};
 
-use crate::{NOW, Notes, claim, facts, pod};
+use crate::orders::{NOW, Orders};
+use crate::{claim, facts, pod};
 
 /// pod64 has two controllers that choose places, and pod16 one of them as well. slurm-vipu chooses those of
 /// pod4. All controllers of pod64 and pod4 answered.
-fn site() -> (Frontend, Notes) {
-    let notes = Notes::default();
-    let frontend = Frontend::new(Box::new(notes.clone()));
+fn site() -> (Frontend, Orders) {
+    let orders = Orders::default();
+    let frontend = Frontend::new(Box::new(orders.clone()));
     frontend.tell_models(vec![
         facts("pod64", &["a:8090", "b:8090"], Placement::Controller, 64),
         facts("pod16", &["b:8090"], Placement::Controller, 64),
@@ -34,8 +35,8 @@ fn site() -> (Frontend, Notes) {
         let (pod, asked) = (pod(model, controller), Millis(1000));
         frontend.tell(Event::Inventory { pod, asked, ipus, faulty: 0, partitions });
     }
-    notes.0.lock().unwrap().0.clear();
-    (frontend, notes)
+    orders.take();
+    (frontend, orders)
 }
 
 /// The answer to `drain IPUS`, `resume IPUS`, `free ID` or `free! ID` with force.
@@ -146,11 +147,11 @@ fn cli_steer_drains_go_to_the_next_slurmctld_and_end_in_time() {
         (3, "root", NOW, Some(NOW + 60))
     );
 
-    let (next, notes) = site();
+    let (next, orders) = site();
     next.restore_drains(&saved).unwrap();
     assert_eq!(next.drains(), saved);
     assert!(!next.end_drains());
-    notes.0.lock().unwrap().1 = 60;
+    orders.pass(60);
     assert!(next.end_drains());
     assert_eq!(next.drains(), saved[..1]);
     let wrong = vipu_status::Drain { model: "a b".into(), ..saved[0].clone() };
@@ -159,7 +160,7 @@ fn cli_steer_drains_go_to_the_next_slurmctld_and_end_in_time() {
 
 #[test]
 fn cli_steer_partitions_are_freed_unless_a_running_job_has_them() {
-    let (frontend, notes) = site();
+    let (frontend, orders) = site();
     let begin = |job| frontend.tell(Event::begin(claim(job)));
     let failed = |job| {
         let ending = ledger::Ending::Unheld;
@@ -199,12 +200,12 @@ fn cli_steer_partitions_are_freed_unless_a_running_job_has_them() {
         ],
     );
     let cancelled = DriverAction::CancelCreate(claim(3).partition);
-    assert!(notes.0.lock().unwrap().0.contains(&cancelled));
+    assert!(orders.take().contains(&Action::Driver(cancelled)));
 }
 
 #[test]
 fn cli_steer_partitions_of_others_are_removed_on_demand_only() {
-    let (frontend, notes) = site();
+    let (frontend, orders) = site();
     plays(
         &frontend,
         &[
@@ -226,20 +227,23 @@ fn cli_steer_partitions_of_others_are_removed_on_demand_only() {
             ),
         ],
     );
-    let removed = |id: &str| DriverAction::RemoveForeign {
-        pod: pod("pod64", "a:8090"),
-        partition: PartitionId::new(id).unwrap(),
+    let removed = |id: &str| {
+        let (pod, partition) = (pod("pod64", "a:8090"), PartitionId::new(id).unwrap());
+        Action::Driver(DriverAction::RemoveForeign { pod, partition })
     };
-    assert_eq!(notes.0.lock().unwrap().0, ["slurm_99", "theirs"].map(removed));
+    assert_eq!(orders.take(), ["slurm_99", "theirs"].map(removed));
 }
 
 #[test]
 fn cli_steer_reconcile_asks_each_controller() {
-    let (frontend, notes) = site();
+    let (frontend, orders) = site();
     let Answer::Done(text) = frontend.steer("root", Request::Reconcile {}) else { panic!("refused") };
     assert_eq!(text, "asked 4 controllers for their IPUs and partitions; `svipu` shows the answers");
-    let all = notes.0.lock().unwrap().0.clone();
-    assert!(all.len() == 4 && all.iter().all(|action| matches!(action, DriverAction::Survey(_))), "{all:?}");
+    let all = orders.take();
+    assert!(
+        all.len() == 4 && all.iter().all(|action| matches!(action, Action::Driver(DriverAction::Survey(_)))),
+        "{all:?}"
+    );
     frontend.give_up("no journal");
     let refused = "refused: slurm-vipu does nothing until slurmctld is restarted: no journal";
     assert_eq!(answer(&frontend, "drain pod64"), refused);
@@ -247,7 +251,7 @@ fn cli_steer_reconcile_asks_each_controller() {
 
 #[test]
 fn cli_steer_free_removes_an_idle_partition() {
-    let (frontend, notes) = site();
+    let (frontend, orders) = site();
     let partition = claim(1).partition;
     frontend.tell(Event::begin(claim(1)));
     frontend.tell(Event::Up(partition.clone()));
@@ -259,7 +263,7 @@ fn cli_steer_free_removes_an_idle_partition() {
     frontend.tell(Event::Idle(partition));
     assert!(!frontend.free_own(1000, "slurm_1", None));
     plays(&frontend, &[("free slurm_1", "done: slurm_1 was idle and is being removed")]);
-    assert!(matches!(notes.0.lock().unwrap().0.last(), Some(DriverAction::Remove(_))));
+    assert!(matches!(orders.take().last(), Some(Action::Driver(DriverAction::Remove(_)))));
 }
 
 /// The numbers of the document agree with what the ledger gives to jobs.
@@ -290,7 +294,7 @@ fn cli_steer_drained_ipus_are_not_free_in_the_document() {
 
 /// pod64 has a pool of these partitions of 16 IPUs.
 fn pool_of(names: [&str; 2]) -> Frontend {
-    let frontend = Frontend::new(Box::new(Notes::default()));
+    let frontend = Frontend::new(Box::<Orders>::default());
     let conf = "ApiHost=a IpuofDir=/x Mode=pool Pool=p16_*";
     let settings = vipu_conf::Settings::parse(conf, std::path::Path::new("vipu.conf")).unwrap();
     let model = frontend::Model { largest: 64, sizes: None, settings: Some(settings), cabling: None };

@@ -1,46 +1,47 @@
-//! The front end without Slurm and driver: the requests of administrators, and the cost of the status document.
+//! The front end without daemons and driver: its answers to the callbacks of the fake Slurm and to administrators, and
+//! the cost of the status document.
 #![forbid(unsafe_code)]
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
+mod cluster;
+#[path = "../common/fake_slurm.rs"]
+mod fake_slurm;
+#[path = "../common/fake_test.rs"]
+mod fake_test;
+mod limits;
+mod nodes;
+#[path = "../common/orders.rs"]
+mod orders;
+mod requests;
 mod status_cost;
 mod steering;
 
-use std::sync::{Arc, Mutex};
+use std::path::Path;
 use std::time::Duration;
 
-use frontend::{HostTask, Outside};
-use ledger::{Action, Claim, DriverAction, IdleRules, KeepIdleFor, Millis, ModelFacts, Seconds};
+use frontend::{Cabling, Model, Models};
+use ledger::{Claim, IdleRules, KeepIdleFor, ModelFacts};
+use vipu_conf::Settings;
 use vipu_types::{IpuCount, JobRun, ModelName, PartitionId, Placement, PodId, Shape};
 
-/// The Unix time of the tests.
-const NOW: i64 = 1_800_000_000;
+use orders::NOW;
 
-/// The actions for the driver, and the seconds that have passed.
-#[derive(Clone, Default)]
-struct Notes(Arc<Mutex<(Vec<DriverAction>, i64)>>);
+/// The model pod64 with these lines in its file. A partition has 64 IPUs at most.
+fn model(lines: &str, cabling: Option<Cabling>) -> Model {
+    let settings = Settings::parse(&format!("IpuofDir=/x {lines}"), Path::new("vipu.conf"));
+    Model { largest: 64, sizes: None, settings: Some(settings.unwrap()), cabling: cabling.map(Into::into) }
+}
 
-impl Outside for Notes {
-    fn now(&self) -> Millis {
-        Millis(1000)
-    }
-    fn unix_time(&self) -> Seconds {
-        Seconds(NOW + self.0.lock().unwrap().1)
-    }
-    fn local_time(&self, at: Seconds) -> String {
-        at.0.to_string()
-    }
-    fn carry_out(&self, actions: Vec<Action>) {
-        let of_driver = actions.into_iter().filter_map(|action| match action {
-            Action::Driver(action) => Some(action),
-            Action::Host(_) => None,
-        });
-        self.0.lock().unwrap().0.extend(of_driver);
-    }
-    fn note_launched(&self, _: Claim, _: Seconds) {}
-    fn ask_host(&self, _: HostTask) {}
-    fn is_switched_off(&self) -> bool {
-        false
-    }
+fn models(name: &str, model: Model) -> Models {
+    Models([(ModelName::new(name).unwrap(), model)].into())
+}
+
+/// Hosts with IPUs of their own.
+const HOSTS: &str = "ApiHost=a Mode=host HostMap=hosts.map Cluster=pod64";
+
+/// Each of four nodes has 16 IPUs. Those of the second and the third node are exchanged.
+fn hosts() -> Option<Cabling> {
+    Some(Cabling::Hosts([(1, 0..16), (2, 32..48), (3, 16..32), (4, 48..64)].into()))
 }
 
 fn pod(model: &str, controller: &str) -> PodId {

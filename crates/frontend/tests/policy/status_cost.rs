@@ -12,7 +12,8 @@ use ledger::{Claim, Event, KnownJobs, Millis, Rank, Seconds, WholeTimes, Wish};
 use vipu_status::Writer;
 use vipu_types::{IpuCount, Placement};
 
-use crate::{NOW, Notes, claim, facts, pod};
+use crate::orders::{NOW, Orders};
+use crate::{claim, facts, pod};
 
 const PARTITIONS: u32 = 512;
 const WAITING: u32 = 10_000;
@@ -22,7 +23,7 @@ const DOCUMENTS: u32 = 20;
 const PORTION: u32 = 64;
 
 fn full_site() -> Frontend {
-    let frontend = Frontend::new(Box::new(Notes::default()));
+    let frontend = Frontend::new(Box::<Orders>::default());
     let (pod, asked, partitions) = (pod("pod64", "a:8090"), Millis(1000), Vec::new());
     frontend.tell_models(vec![facts("pod64", &["a:8090"], Placement::Controller, 1024)]);
     frontend.tell(Event::Inventory { pod: pod.clone(), asked, ipus: 1024, faulty: 0, partitions });
