@@ -5,8 +5,8 @@ use mock_vipu::Incident;
 use testbed::{Cluster, JobId, Settings};
 
 use crate::jobs::{
-    brisk, cancel, ended, expected_at, ipus, let_go, logged, partition, restart_slurmctld, running_for, runs,
-    staying, submit, update, waits,
+    brisk, cancel, expected_at, ipus, let_go, logged, partition, restart_slurmctld, running_for, runs,
+    submit, waits,
 };
 
 /// Four nodes with 16 IPUs each. Those of the second and the third are exchanged.
@@ -96,48 +96,5 @@ fn mode_host_with_broken_ipus_gets_no_jobs() -> Result<()> {
         runs(cluster, third)?;
         has(cluster, third, "003", 16, 16)?;
         cancel(cluster, first)
-    })
-}
-
-#[test]
-fn mode_host_comes_while_other_jobs_run() -> Result<()> {
-    brisk().nodes(4).cpus(4).conf_file("hosts.map", MAP).run(|cluster| {
-        // Its IPUs are those of node 1, wherever it runs.
-        let before = running_for(cluster, 4, 60, &["--nodelist=ipu-pod64-004"])?;
-        let small = staying(cluster, 4, &["--hold"])?;
-        cluster.write_vipu_conf(&[MODE])?;
-        cluster.reconfigure()?;
-        // Nodes register anew, in any order, so that the job would take the first one.
-        let first = running_for(cluster, 16, 60, &["--nodelist=ipu-pod64-003"])?;
-        has(cluster, first, "003", 16, 16)?;
-        let second = ipus(cluster, 16, 60, &["--nodelist=ipu-pod64-001"])?;
-        waits(cluster, second, "vipu: ")?;
-        let_go(cluster, before)?;
-        ended(cluster, before, "COMPLETED")?;
-        runs(cluster, second)?;
-        has(cluster, second, "001", 0, 16)?;
-        cluster.scontrol(&["release", &small.to_string()])?;
-        waits(cluster, small, "vipu: jobs on pod64 get all IPUs of their nodes, 16, 32 or 64 IPUs")?;
-        cancel(cluster, small)?;
-        for (args, why) in [
-            (
-                ["--gres=vipu:pod64:4", "-N1"],
-                "jobs get all 16 IPUs of each of their nodes; valid: -N 1 --ipus=16",
-            ),
-            // Their IPUs are no block.
-            (["--gres=vipu:pod64:32", "-wipu-pod64-[001-002]"], "node configuration is not available"),
-        ] {
-            let refused = cluster.sbatch_command("true", &args)?.output()?;
-            ensure!(refused.code != 0 && refused.stderr.contains(why), "{args:?}: {refused:?}");
-        }
-        // A change without a number of nodes keeps it, and the IPUs of these nodes.
-        let held = submit(cluster, &["--gres=vipu:pod64", "--nodes=2", "--hold"])?;
-        update(cluster, held, &["Gres=vipu:pod64"])?;
-        let record = cluster.job_record(held)?;
-        ensure!(record.get("NumNodes")?.starts_with('2'), "{record:?}");
-        ensure!(record.get("TresPerNode")?.ends_with(":32"), "{record:?}");
-        cancel(cluster, held)?;
-        let_go(cluster, first)?;
-        let_go(cluster, second)
     })
 }

@@ -1,28 +1,18 @@
 //! Controllers with nodes of their own (`Nodes`): a job gets nodes and IPUs of one controller.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault, Rpc};
 use testbed::{Cluster, JobId, Settings, wait_until};
 use vipu_client::Call;
 
 use super::models_and_controllers;
 use crate::LIMIT;
-use crate::jobs::{
-    brisk, cancel, ended, expected_at, ipus, let_go, partition, restart_slurmctld, running_for, runs, waits,
-    without_backfill,
-};
-
-/// The seconds after a job until its IPUs are free.
-const REMOVAL: u64 = 1;
+use crate::jobs::{brisk, ended, ipus, let_go, running_for, runs, waits, without_backfill};
 
 /// Four nodes, two for each of two controllers.
 const NODES: &str = "Nodes=\"{0}=ipu-pod64-[001-002] {1}=ipu-pod64-[003-004]\"";
 
-fn two_and_two() -> Settings {
-    with_two_and_two(brisk())
-}
-
-fn with_two_and_two(settings: Settings) -> Settings {
+fn two_and_two(settings: Settings) -> Settings {
     settings.nodes(4).cpus(2).controller(&[]).controllers(&[0, 1]).vipu_conf(NODES)
 }
 
@@ -37,40 +27,8 @@ fn is_on(cluster: &Cluster, job: JobId, number: usize) -> Result<()> {
 }
 
 #[test]
-fn sched_nodes_follow_the_controller_with_room() -> Result<()> {
-    two_and_two().run(|cluster| {
-        // The nodes of two controllers serve no job together.
-        for more in ["--nodes=3", "--nodelist=ipu-pod64-[002-003]"] {
-            let refused = ipus(cluster, 1, 60, &[more]);
-            let why = refused.err().with_context(|| format!("{more} was accepted"))?;
-            ensure!(format!("{why:?}").contains("node configuration is not available"), "{why:?}");
-        }
-        let first = running_for(cluster, 64, 60, &["--nodes=2"])?;
-        is_on(cluster, first, 0)?;
-        let second = running_for(cluster, 32, 60, &[])?;
-        is_on(cluster, second, 1)?;
-        // Both controllers have IPUs or nodes only. The plan is on the second one.
-        let third = ipus(cluster, 64, 60, &[])?;
-        waits(cluster, third, "vipu: 64 IPUs of pod64 needed")?;
-        expected_at(cluster, third, cluster.end_of(first)?.min(cluster.end_of(second)?) + REMOVAL)?;
-        restart_slurmctld(cluster)?;
-        let_go(cluster, second)?;
-        ended(cluster, second, "COMPLETED")?;
-        runs(cluster, third)?;
-        is_on(cluster, third, 1)?;
-        let_go(cluster, first)?;
-        ended(cluster, first, "COMPLETED")?;
-        let fourth = running_for(cluster, 16, 60, &["--nodes=2"])?;
-        is_on(cluster, fourth, 0)?;
-        // Nodes that a job names bind it to their controller.
-        let fifth = ipus(cluster, 32, 60, &["--nodelist=ipu-pod64-004"])?;
-        waits(cluster, fifth, "vipu: 32 IPUs of pod64 needed, 0 free, largest block 0, on 127.0.0.1:")
-    })
-}
-
-#[test]
 fn sched_nodes_that_are_busy_send_the_job_to_the_other_controller() -> Result<()> {
-    two_and_two().run(|cluster| {
+    two_and_two(brisk()).run(|cluster| {
         // No IPUs, but all CPUs of the first controller's nodes.
         let busy = "--nodelist=ipu-pod64-[001-002]";
         let plain = crate::jobs::submit(cluster, &[busy, "--exclusive", "--time=60"])?;
@@ -93,7 +51,7 @@ fn sched_nodes_that_are_busy_send_the_job_to_the_other_controller() -> Result<()
 #[test]
 fn sched_nodes_of_a_prepared_partition_are_waited_for() -> Result<()> {
     // Jobs of backfill are not prepared.
-    let settings = with_two_and_two(without_backfill()).slurm_conf("PriorityType=priority/basic");
+    let settings = two_and_two(without_backfill()).slurm_conf("PriorityType=priority/basic");
     settings.vipu_conf("Prepare=all").run(|cluster| {
         let plain = |nodes: &str| -> Result<JobId> {
             let job = crate::jobs::submit(cluster, &[nodes, "--exclusive", "--time=60"])?;
@@ -114,24 +72,5 @@ fn sched_nodes_of_a_prepared_partition_are_waited_for() -> Result<()> {
         let_go(cluster, on_second)?;
         runs(cluster, job)?;
         is_on(cluster, job, 1)
-    })
-}
-
-#[test]
-fn sched_nodes_that_change_their_controller_keep_their_jobs() -> Result<()> {
-    two_and_two().expect_log("no controller").run(|cluster| {
-        let first = running_for(cluster, 64, 60, &["--nodelist=ipu-pod64-001"])?;
-        cluster.write_vipu_conf(&["Nodes=\"{0}=ipu-pod64-003 {1}=ipu-pod64-001\""])?;
-        cluster.reconfigure()?;
-        is_on(cluster, first, 0)?;
-        let second = running_for(cluster, 64, 60, &[])?;
-        let nodes = cluster.job(second)?.nodes;
-        ensure!(nodes == "ipu-pod64-001", "{nodes}");
-        ensure!(cluster.controller(1).partitions()?.contains(&partition(second)), "not on the second");
-        let third = ipus(cluster, 64, 60, &[])?;
-        let_go(cluster, first)?;
-        runs(cluster, third)?;
-        ensure!(cluster.job(third)?.nodes == "ipu-pod64-003");
-        cancel(cluster, third)
     })
 }

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail, ensure};
 use testbed::{Cluster, JobId, Settings, main_job, wait_until};
 
-use crate::jobs::{brisk, ended, waits};
+use crate::jobs::ended;
 use crate::{LIMIT, let_go, quick, stay};
 
 const ROUNDED: &str = "vipu: 3 IPUs are rounded up to 4, as partitions have 1, 2, 4 ... IPUs";
@@ -60,26 +60,6 @@ fn user_size_is_rounded_up_with_a_notice() -> Result<()> {
 const IN_DEBUG: &str = "vipu: a job in Slurm partition debug gets at most 8 IPUs of pod64";
 const BY_DEFAULT: &str = "vipu: a job in Slurm partition v-ipu gets at most 32 IPUs of pod64";
 const OF_LOW: &str = "vipu: a job of QOS low gets at most 4 IPUs of pod64";
-
-/// The limit on the IPUs of all jobs of a Slurm partition together.
-#[test]
-fn sched_ipus_per_slurm_partition() -> Result<()> {
-    brisk().vipu_conf("IpusPerSlurmPartition=v-ipu:32,other:1").run(|cluster| {
-        let first = stay(cluster, 16)?;
-        let small = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
-        main_job::batch_ended(cluster, small, 16)?;
-        let waiting = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:32"])?;
-        waits(cluster, waiting, "vipu: jobs of Slurm partition v-ipu have 16 of at most 32 IPUs of pod64")?;
-        let never = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
-        waits(cluster, never, "vipu: 64 IPUs wanted, jobs of Slurm partition v-ipu get at most 32 of pod64")?;
-        // A job that may not start delays no other job.
-        let other = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:8"])?;
-        main_job::batch_ended(cluster, other, 8)?;
-        let_go(cluster)?;
-        main_job::batch_ended(cluster, first, 16)?;
-        main_job::batch_ended(cluster, waiting, 32).map(drop)
-    })
-}
 
 #[test]
 fn user_update_is_checked_as_a_submit_is() -> Result<()> {
