@@ -11,6 +11,7 @@ use crate::claim_counts::ClaimCounts;
 use crate::claim_record::Record;
 use crate::ipu_holders::IpuHolder;
 use crate::partition_health::PartitionHealth;
+use crate::phase_stays::{Stay, Stays};
 use crate::pod::Unlisted;
 use crate::refusals::NoRoom;
 use crate::{Claim, Millis, Phase};
@@ -25,46 +26,7 @@ pub(crate) struct Claims {
     live: HashMap<u32, Serial>,
     counts: ClaimCounts,
     next: Serial,
-    /// The latest stays in phases that are over, for [`Claims::take_stays`].
-    stays: VecDeque<Stay>,
-}
-
-/// The stay of a claim in a phase that it has left.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stay {
-    /// The claim's Pod.
-    pub pod: PodId,
-    /// The claim's partition.
-    pub partition: PartitionId,
-    /// The phase.
-    pub phase: Phase,
-    /// The phase that follows. None if the claim is over.
-    pub next: Option<Phase>,
-    /// The length of the stay in milliseconds.
-    pub millis: u64,
-    /// The milliseconds from the decision to make the partition until it was ready, if it was ready at the end
-    /// of this stay.
-    pub made_in: Option<u64>,
-}
-
-/// The most stays that are kept for a reader. The oldest go first.
-const MOST_STAYS: usize = 4096;
-
-impl Stay {
-    /// The stay of a claim in its phase, which ends now. `next` is the phase that follows, if one does.
-    fn until(now: Millis, record: &Record, next: Option<&Phase>) -> Self {
-        let is_made = !record.is_reused
-            && matches!(record.phase, Phase::Preparing(_) | Phase::Claimed | Phase::Creating)
-            && matches!(next, Some(Phase::Prepared | Phase::Ready));
-        Self {
-            pod: record.claim.pod(),
-            partition: record.claim.partition.clone(),
-            phase: record.phase.clone(),
-            next: next.cloned(),
-            millis: now.0.saturating_sub(record.since.0),
-            made_in: is_made.then(|| now.0.saturating_sub(record.begun.0)),
-        }
-    }
+    stays: Stays,
 }
 
 impl Claims {
@@ -95,19 +57,12 @@ impl Claims {
         record.kept_since = record.kept_since.or_else(|| phase.is_kept().then_some(now));
         (record.phase, record.since) = (phase, now);
         self.counts.add(serial, record);
-        self.note_stay(stay);
-    }
-
-    fn note_stay(&mut self, stay: Stay) {
-        if self.stays.len() == MOST_STAYS {
-            self.stays.pop_front();
-        }
-        self.stays.push_back(stay);
+        self.stays.note(stay);
     }
 
     /// The stays that have ended since the last call.
     pub(crate) fn take_stays(&mut self) -> VecDeque<Stay> {
-        mem::take(&mut self.stays)
+        mem::take(&mut self.stays.0)
     }
 
     /// Gives a prepared partition to its run, which has begun. The Slurm partition was unknown until then.
@@ -174,7 +129,7 @@ impl Claims {
         if record.phase.is_live() {
             self.live.remove(&record.claim.run.job);
         }
-        self.note_stay(Stay::until(now, &record, None));
+        self.stays.note(Stay::until(now, &record, None));
         Some(record)
     }
 

@@ -108,14 +108,11 @@ impl Ledger {
 
     /// What becomes of the partition of a run that has ended, and whose nodes are done.
     pub(crate) fn after_run(&self, partition: &PartitionId) -> AfterRun {
-        match self.reset_to_stay(partition) {
-            None => AfterRun::Removal,
-            Some(reset) => AfterRun::Idle { reset },
-        }
+        self.stay(partition).unwrap_or(AfterRun::Removal)
     }
 
-    /// Whether the partition of an ended run is reset to stay. None if it may not stay.
-    fn reset_to_stay(&self, partition: &PartitionId) -> Option<bool> {
+    /// How the partition of an ended run stays. None if it may not stay.
+    fn stay(&self, partition: &PartitionId) -> Option<AfterRun> {
         let (_, record) = self.claims.holder(partition)?;
         let Claim { model, size, .. } = &record.claim;
         let in_pool = self.in_pool(&record.claim);
@@ -133,7 +130,7 @@ impl Ledger {
         // A waiting job gets the partition after a reset as early in both cases. Without a reset now, others do not
         // wait for it.
         let at_once = in_pool || rules.keep_for == KeepIdleFor::AnyJob;
-        may_stay.then_some(rules.reset == ReuseReset::Always && at_once)
+        may_stay.then_some(AfterRun::Idle { reset: rules.reset == ReuseReset::Always && at_once })
     }
 
     pub(crate) fn reset_rule(&self, model: &ModelName) -> ReuseReset {

@@ -10,9 +10,9 @@ use vipu_types::{ModelName, PartitionId, Place, PodId, Words};
 
 use crate::claim::Serial;
 use crate::claim_record::Record;
-use crate::claims::Stay;
 use crate::ipu_holders::IpuHolder;
 use crate::model::Model;
+use crate::phase_stays::Stay;
 use crate::pod::Pod;
 use crate::pod::occupants::Occupant;
 use crate::{

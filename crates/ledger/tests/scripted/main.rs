@@ -17,6 +17,6 @@ mod preparations;
 mod reconcile;
 mod refusals;
 mod script;
-mod shared;
+mod shared_trouble;
 mod view;
 mod whole_times;
