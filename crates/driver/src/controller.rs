@@ -7,7 +7,7 @@ use std::time::Duration;
 use ledger::{PoolPartition, SeenPartition};
 use vipu_types::{ControllerName, IpuCount, JobRun, PartitionId, Place, Shape, Words};
 
-use crate::hosts::BrokenHosts;
+use crate::broken_hosts::BrokenHosts;
 use crate::{CallError, ModelSettings};
 
 /// One controller end-point. Every call ends within the controller's own deadline.

@@ -4,6 +4,7 @@ mod call;
 mod files;
 mod on_controller;
 mod tries;
+mod wait_for_consent;
 
 use std::path::Path;
 use std::rc::Rc;

@@ -7,21 +7,17 @@ use ledger::{Claim, DriverAction, Event};
 use tokio::task::{LocalSet, spawn_local};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
-use vipu_types::{PartitionId, words};
+use vipu_types::words;
 
 use crate::create::Start;
-use crate::create_deadline::Stop;
 use crate::handle::Order;
 use crate::restart_on_panic::restarted_on_panic;
 use crate::shared_state::SharedState;
-use crate::tracked::{PartitionOwner, Tracked};
+use crate::tracked::Tracked;
 use crate::{
-    Entry, Environment, Journal, JournalError, LiveRecord, Orders, Stage, create, create_progress,
+    Entry, Environment, Journal, JournalError, LiveRecord, Orders, Stage, create_after_removals,
     durable_files, make_idle, remove, run_records, survey, unclaimed, withheld,
 };
-
-/// The reason for which a create waits for others' removals.
-const REMOVALS: &str = "idle partitions are being removed for it";
 
 /// The executor of orders: see [`Driver::run`].
 pub struct Driver<W: Environment> {
@@ -96,10 +92,12 @@ impl<W: Environment> Driver<W> {
     fn carry_out(&self, action: DriverAction) {
         let shared = &self.shared;
         match action {
-            DriverAction::Create(claim) => self.create(claim, vec![], Start::Anew),
-            DriverAction::CreateAfter(claim, before) => self.create(claim, before, Start::Anew),
+            DriverAction::Create(claim) => create_after_removals::create(shared, claim, vec![], Start::Anew),
+            DriverAction::CreateAfter(claim, before) => {
+                create_after_removals::create(shared, claim, before, Start::Anew)
+            }
             DriverAction::Reuse { claim, before, reset } => {
-                self.create(claim, vec![], Start::Reuse { before, reset });
+                create_after_removals::create(shared, claim, vec![], Start::Reuse { before, reset });
             }
             DriverAction::MakeIdle { claim, reset } => self.make_idle(claim, reset),
             DriverAction::CancelCreate(partition) => {
@@ -157,62 +155,6 @@ impl<W: Environment> Driver<W> {
         spawn_local(restarted_on_panic(claim.partition.clone(), move || {
             task(Rc::clone(&shared), Rc::clone(&tracked), claim.clone())
         }));
-    }
-
-    fn create(&self, claim: Claim, before: Vec<PartitionId>, start: Start) {
-        let shared = Rc::clone(&self.shared);
-        let tracked = shared.tracked(&claim.partition);
-        let cancel = CancellationToken::new();
-        tracked.cancel.replace(cancel.clone());
-        let before: Vec<_> = before.iter().filter_map(|other| shared.known(other)).collect();
-        let before: Vec<_> = before.iter().map(|other| other.gone.borrow().clone()).collect();
-        let before: Vec<_> = before.into_iter().filter(|gone| !gone.is_cancelled()).collect();
-        let waits_for_removals = !before.is_empty();
-        // The time limit begins with the order, whatever the order waits for first.
-        let deadline = create::deadline(&shared, &claim, cancel);
-        spawn_local(async move {
-            let turn = async {
-                let turn = tracked.turn.lock().await;
-                if waits_for_removals {
-                    let line = create_progress::waiting(&claim, REMOVALS);
-                    shared.environment.show(claim.run, line);
-                }
-                for other in before {
-                    other.cancelled().await;
-                }
-                turn
-            };
-            let answer = match deadline.hold(turn).await {
-                Ok(_turn) => {
-                    let work = {
-                        let (shared, tracked, claim) =
-                            (Rc::clone(&shared), Rc::clone(&tracked), claim.clone());
-                        async move { create::create(&shared, &tracked, &claim, start, deadline).await }
-                    };
-                    // Every create has one answer, even after a fault in this program.
-                    let answer = spawn_local(work).await.unwrap_or_else(|broken| Event::CreateFailed {
-                        partition: claim.partition.clone(),
-                        reason: words!("internal error, please report: {broken}"),
-                    });
-                    if tracked.owner.get() == PartitionOwner::Others && tracked.recorded.replace(false) {
-                        // The intent came to nothing. A partition of others must not be removed because of
-                        // it.
-                        shared.resources.note(Entry::Gone(claim.partition.clone()), &claim).await;
-                    }
-                    answer
-                }
-                Err(Stop::TimedOut) if waits_for_removals => {
-                    let reason = words!(
-                        "partition {} could not be asked for within {} s: {REMOVALS}; slurmctld's log says why",
-                        claim.partition,
-                        deadline.seconds()
-                    );
-                    create::not_begun(&claim, &deadline, &Stop::PutOff(reason))
-                }
-                Err(stop) => create::not_begun(&claim, &deadline, &stop),
-            };
-            shared.environment.report(answer);
-        });
     }
 
     fn make_idle(&self, claim: Claim, reset: bool) {

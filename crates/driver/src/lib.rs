@@ -26,10 +26,12 @@
 //! docs/library.md says what a front end of its own needs.
 #![forbid(unsafe_code)]
 
+mod broken_hosts;
 mod call_failure;
 mod client;
 mod controller;
 mod create;
+mod create_after_removals;
 mod create_deadline;
 mod create_progress;
 mod directory_identity;
@@ -37,7 +39,6 @@ mod driver;
 mod durable_files;
 mod environment;
 mod handle;
-mod hosts;
 mod ipuof_files;
 pub mod journal;
 mod listing;
@@ -61,12 +62,12 @@ mod tracked;
 mod unclaimed;
 mod withheld;
 
+pub use broken_hosts::BrokenHosts;
 pub use call_failure::{CallError, Failure};
 pub use controller::{Controller, CreateRequest, Listing, PartitionState};
 pub use driver::Driver;
 pub use environment::{Environment, Files, Host};
 pub use handle::{Handle, Orders, channel};
-pub use hosts::BrokenHosts;
 pub use ipuof_files::IpuofFiles;
 pub use journal::{Entry, FileJournal, Journal, JournalError, LiveRecord, NoJournal, Ownership, Stage};
 pub use settings::{ModelSettings, PodSetup};

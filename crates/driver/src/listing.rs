@@ -9,7 +9,7 @@ use ledger::{PoolBlock, PoolPartition, SeenPartition};
 use vipu_client::{Client, Error, Ipu, PartitionInfo, ReadyState};
 use vipu_types::{IpuCount, PartitionId, Place};
 
-use crate::hosts::BrokenHosts;
+use crate::broken_hosts::BrokenHosts;
 use crate::{Listing, ModelSettings};
 
 /// The attribute of an IPU that names its partition.

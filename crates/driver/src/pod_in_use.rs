@@ -12,7 +12,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::AbortOnDropHandle;
 use vipu_types::{PartitionId, PodId, Words, words};
 
-use crate::hosts::ToldHosts;
+use crate::broken_hosts::ToldHosts;
 use crate::refusing_controller::Refusals;
 use crate::shown_as_removed::ShownAsRemoved;
 use crate::tracked::Tracked;

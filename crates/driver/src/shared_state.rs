@@ -78,13 +78,6 @@ impl<W: Environment> SharedState<W> {
         Rc::clone(self.observed.borrow_mut().entry(id.clone()).or_default())
     }
 
-    /// Whether another controller of the model answers and does not refuse all jobs.
-    pub fn has_other(&self, id: &PodId) -> bool {
-        let works = |it: &ObservedController| it.answers.get() && !it.refusals.refuses_all();
-        let pods = self.pods.borrow();
-        pods.iter().any(|(other, pod)| other != id && other.model == id.model && works(&pod.observed))
-    }
-
     /// The Pod of a controller in its model's list.
     pub fn configured(&self, id: &PodId) -> Option<Rc<PodInUse<W::Controller>>> {
         self.pods.borrow().get(id).cloned()

@@ -10,7 +10,7 @@ use tokio::task::spawn_local;
 use tokio::time::timeout;
 use vipu_types::{PodId, Words, words};
 
-use super::tries::REFUSED_PAUSE;
+use super::wait_for_consent::REFUSED_PAUSE;
 use super::{Create, Presence, Setback};
 use crate::call_failure::Counts;
 use crate::create_deadline::Stop;

@@ -1,22 +1,16 @@
 //! The tries of a step of a create, and the pauses between them.
 
-use std::rc::Rc;
 use std::time::Duration;
-
-use tokio::time::sleep;
-use vipu_types::{Words, words};
 
 use super::{Create, Setback};
 use crate::Environment;
 use crate::call_failure::Counts;
 use crate::create_deadline::Stop;
 use crate::pauses::Backoff;
+use vipu_types::words;
 
 /// The longest pause between two tries.
 const RETRY_CAP: Duration = Duration::from_secs(10);
-
-/// The pause between two tries on a controller that refuses all jobs.
-pub(super) const REFUSED_PAUSE: Duration = Duration::from_secs(60);
 
 impl<W: Environment> Create<'_, W> {
     /// Repeats `attempt` until it succeeds or has failed too often.
@@ -64,31 +58,5 @@ impl<W: Environment> Create<'_, W> {
                 return Err(Stop::Failed(words!("partition {partition} failed {failures} times: {trouble}")));
             }
         }
-    }
-
-    /// Waits until the controller makes a partition for another job, and asks again now and then, because no
-    /// other job may ask. If another controller of the model works, a job that has waited for a while is put
-    /// off. It may get its partition there.
-    async fn wait_for_consent(&mut self, trouble: Words) -> Result<(), Stop> {
-        self.trouble = trouble;
-        if self.progress.refused(&self.trouble) {
-            self.shared.environment.tell(self.claim.run, self.progress.line());
-        }
-        let (observed, news) = (Rc::clone(&self.pod.observed), self.shared.resources.news());
-        let seen = news.count();
-        let consent = async {
-            tokio::select! {
-                biased;
-                () = observed.refusals.over() => false,
-                () = news.after(seen) => false,
-                () = sleep(REFUSED_PAUSE) => true,
-            }
-        };
-        let has_waited = self.deadline.hold_unhurried(consent).await?;
-        if has_waited && self.shared.has_other(&self.claim.pod()) {
-            return Err(Stop::PutOff(self.trouble.clone()));
-        }
-        self.reconfigured();
-        Ok(())
     }
 }

@@ -11,11 +11,11 @@ use ledger::EndedRun;
 use tokio::sync::{oneshot, watch};
 use vipu_types::{ControllerName, ModelName};
 
-use super::book::Book;
 use super::entry::{Entry, LiveRecord};
 use super::format::{self, Read};
 use super::interface::{Journal, JournalError};
 use super::owner::{Ownership, beside};
+use super::replay::Book;
 use super::writer::{Record, Writer, private};
 
 /// An append-only file of JSON lines. Records that arrive during a flush share the next flush.

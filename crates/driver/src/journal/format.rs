@@ -6,8 +6,8 @@ use std::io::Write;
 use serde::{Deserialize, Serialize};
 use vipu_types::{ControllerName, ModelName, Words, words};
 
-use super::book::Book;
 use super::entry::Entry;
+use super::replay::Book;
 use super::stored_entry::StoredEntry;
 
 const JOURNAL: &str = "slurm-vipu";

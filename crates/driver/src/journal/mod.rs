@@ -3,12 +3,12 @@
 //! An intent is on record before its call is sent. A later slurmctld can then tell the partitions that this
 //! cluster may have made from those of others.
 
-mod book;
 mod entry;
 mod file_journal;
 mod format;
 mod interface;
 mod owner;
+mod replay;
 mod stored_entry;
 mod writer;
 
@@ -44,7 +44,7 @@ pub fn damage(text: &[u8]) -> Result<Vec<Words>, Words> {
 /// The partitions that may exist after these entries, by name, and the runs that have ended of late, as they are read
 /// from a journal of these entries.
 pub fn replay(entries: impl IntoIterator<Item = Entry>) -> (Vec<LiveRecord>, Vec<EndedRun>) {
-    let mut book = book::Book::default();
+    let mut book = replay::Book::default();
     entries.into_iter().for_each(|entry| book.apply(entry));
     (book.live().cloned().collect(), book.ended().copied().collect())
 }

@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
 
-use super::book::Book;
 use super::entry::Entry;
 use super::format;
 use super::interface::JournalError;
 use super::owner::{JournalOwner, Ownership, beside};
+use super::replay::Book;
 
 /// The size below which the file is not compacted. A larger file is compacted at four times its compacted
 /// size.

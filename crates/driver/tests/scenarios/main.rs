@@ -19,7 +19,7 @@ mod reuse;
 mod script;
 #[path = "../common/settings.rs"]
 mod settings;
-mod shared;
+mod shared_partition;
 mod survey;
 mod trouble;
 mod unclaimed;

@@ -1,4 +1,4 @@
-//! The state that results from all entries so far.
+//! The state of partitions and runs that results from all entries so far.
 
 use std::collections::BTreeMap;
 
