@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use slurm_host::gres::Record;
+use slurm_host::slurmd_gres::Record;
 use vipu_conf::{LoadError, Reason};
 use vipu_types::{GresType, IpuCount, NotASize, OfferedModels};
 

@@ -4,7 +4,7 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
 
-use slurm_host::{boundary, conf as slurm_conf, gres, log, symbols};
+use slurm_host::{boundary, conf as slurm_conf, log, slurmd_gres, symbols};
 
 use crate::{check, spank};
 
@@ -39,7 +39,7 @@ extern "C" fn fini() -> c_int {
 unsafe extern "C" fn gres_p_node_config_load(records: Ptr, _node: Ptr) -> c_int {
     boundary::guard(&|| "gres_p_node_config_load".into(), SUCCESS, || {
         // SAFETY: Slurm's list of the running callback (caller).
-        match unsafe { gres::of_node(records, "vipu") } {
+        match unsafe { slurmd_gres::of_node(records, "vipu") } {
             Ok(offers) => tell(&offers),
             Err(why) => log::error(&format!("gres/vipu: what this node offers is not checked: {why}")),
         }
@@ -47,7 +47,7 @@ unsafe extern "C" fn gres_p_node_config_load(records: Ptr, _node: Ptr) -> c_int 
     })
 }
 
-fn tell(offers: &[gres::Record]) {
+fn tell(offers: &[slurmd_gres::Record]) {
     let mut faults = check::faults(offers, slurm_conf::folder().as_deref());
     // slurmctld asks about a node that is another host.
     if !offers.is_empty() && !symbols::in_slurmctld() {

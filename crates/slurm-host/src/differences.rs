@@ -4,6 +4,7 @@
 //! each function of the select interface which releases have it. Everything else that the plugins use is the
 //! same from 22.05 to 26.05 (SAFETY.md, "Signatures").
 
+pub(crate) mod gres_request;
 pub mod plugin_id;
 pub mod refused_start;
 
@@ -38,21 +39,6 @@ pub fn err_msg_of_modify(argument: *mut *mut c_char) -> *mut *mut c_char {
 /// new process, and a process reads its nodes when it starts and when it takes over.
 pub fn job_records_are_new() -> bool {
     is_since(23, 11)
-}
-
-/// Returns the `tres_per_node` of a job with this element (`vipu:pod64:16`) added. Slurm writes a GRES request there as
-/// `gres:<name>...` up to 23.02, and as `gres/<name>...` from 23.11 on.
-pub(crate) fn with_gres(list: Option<&str>, element: &str) -> String {
-    add(list, if is_since(23, 11) { "gres/" } else { "gres:" }, element)
-}
-
-fn add(list: Option<&str>, prefix: &str, element: &str) -> String {
-    /// The text that Slurm keeps for `--gres=none`.
-    const NONE: &str = "NONE";
-    match list.filter(|list| !list.is_empty() && !list.eq_ignore_ascii_case(NONE)) {
-        Some(list) => format!("{list},{prefix}{element}"),
-        None => format!("{prefix}{element}"),
-    }
 }
 
 /// The name that squeue shows for a `job_state_reason`, for example `JobHeldUser`. Slurm has it by
@@ -149,22 +135,5 @@ impl Requeue {
             }
         };
         code == 0
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::add;
-
-    #[test]
-    fn an_element_is_added_at_the_end() {
-        for (list, all) in [
-            (None, "gres:vipu:4"),
-            (Some(""), "gres:vipu:4"),
-            (Some("NONE"), "gres:vipu:4"),
-            (Some("gres:gpu:2"), "gres:gpu:2,gres:vipu:4"),
-        ] {
-            assert_eq!(add(list, "gres:", "vipu:4"), all);
-        }
     }
 }

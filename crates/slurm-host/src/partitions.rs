@@ -1,7 +1,7 @@
 //! The Slurm partitions, and the GRES of their nodes.
 
+use crate::node_gres::{self, NodeGres};
 use crate::node_table::table;
-use crate::nodes::{self, NodeGres};
 use crate::record::{Record, list_items};
 use crate::selfcheck;
 use crate::slurmctld::Host;
@@ -57,7 +57,7 @@ impl<'call> SlurmPartitions<'call> {
             i64::try_from(place).is_ok_and(|place| place < size)
                 && is_in(place)
                 && selfcheck::node_has_mark(node, self.host.layout)
-                && nodes::gres_of(0, node, self.host.layout).is_some_and(|gres| wanted(&gres))
+                && node_gres::gres_of(0, node, self.host.layout).is_some_and(|gres| wanted(&gres))
         }))
     }
 

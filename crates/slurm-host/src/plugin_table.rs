@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use vipu_types::{Words, words};
 
 use crate::job_test::RawTest;
-use crate::object::{self, Object};
+use crate::shared_object::{self, Object};
 use crate::symbols::RawJob;
 
 /// The object that contains everything that only slurmctld needs.
@@ -72,7 +72,7 @@ pub struct PluginTable {
 
 /// Loads `vipu_slurmctld.so` from beside the calling plugin.
 pub fn load() -> Result<&'static PluginTable, Words> {
-    let path = object::own_folder().ok_or("cannot tell where the plugin was loaded from")?.join(FILE);
+    let path = shared_object::own_folder().ok_or("cannot tell where the plugin was loaded from")?.join(FILE);
     let wrong = |why: Words| words!("cannot use {}: {why}", path.display());
     enter(Object::open(&path).map_err(wrong)?).map_err(wrong)
 }
@@ -82,7 +82,7 @@ pub fn loaded() -> Option<&'static PluginTable> {
     // Every submit asks here, so the file system is searched only until the object is found.
     static LOADED: OnceLock<&'static PluginTable> = OnceLock::new();
     LOADED.get().copied().or_else(|| {
-        let controller = enter(Object::opened(&object::own_folder()?.join(FILE))?).ok()?;
+        let controller = enter(Object::opened(&shared_object::own_folder()?.join(FILE))?).ok()?;
         Some(LOADED.get_or_init(|| controller))
     })
 }

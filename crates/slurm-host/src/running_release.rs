@@ -11,8 +11,8 @@ use slurm_release::table_file::{self, Table};
 use slurm_release::{Release, Series, Version, known_releases};
 use vipu_types::{Words, words};
 
-use crate::object::{self, Object};
 use crate::record::text_of_c;
+use crate::shared_object::{self, Object};
 use crate::{log, symbols};
 
 /// The running Slurm: its release, and the folder of its stock plugins.
@@ -73,7 +73,7 @@ fn running_series() -> Option<Series> {
 /// The file lies beside slurm.conf. It may also lie beside the plugin, for hosts to which slurmctld sends
 /// only slurm.conf.
 fn release(version: Version) -> Result<(&'static Release, Option<PathBuf>), Words> {
-    let folders = conf_folder_at_load().into_iter().chain(object::own_folder());
+    let folders = conf_folder_at_load().into_iter().chain(shared_object::own_folder());
     let table = table_file::find(folders);
     match (table, version.known()) {
         (Ok(Some((path, table))), _) if table.release.version == version => {
@@ -127,9 +127,9 @@ fn unknown(version: Version, table: Result<Option<(PathBuf, Table)>, String>) ->
 /// Returns the stock selector and its folder.
 fn stock_selector() -> Option<(PathBuf, Object)> {
     // In every release slurm_api_version is in libslurmfull and libslurm, with which programs are linked.
-    let library = symbols::find(c"slurm_api_version").and_then(object::folder_of);
+    let library = symbols::find(c"slurm_api_version").and_then(shared_object::folder_of);
     let beside = library.iter().flat_map(|dir| [dir.clone(), dir.join("slurm-wlm"), dir.join("slurm")]);
-    object::own_folder().into_iter().chain(beside).find_map(|folder| {
+    shared_object::own_folder().into_iter().chain(beside).find_map(|folder| {
         let selector = Object::open(&folder.join("select_cons_tres.so")).ok()?;
         selector.symbol(c"plugin_version").map(|_| (folder, selector))
     })

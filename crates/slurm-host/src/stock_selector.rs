@@ -7,8 +7,8 @@ use std::ptr::NonNull;
 use vipu_types::{Words, words};
 
 use crate::conf;
-use crate::object::Object;
 use crate::running_release::RunningSlurm;
+use crate::shared_object::Object;
 
 /// The loaded and initialised stock selector.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use slurm_release::{self as facts, Field, Layout, Text};
 use vipu_types::Words;
 
-use crate::differences::with_gres;
+use crate::differences::gres_request::with_gres;
 use crate::job::{remove_entries, script_variables};
 use crate::partitions::SlurmPartitions;
 use crate::record::{Record, members, text_of_c};

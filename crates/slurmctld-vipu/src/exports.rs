@@ -19,7 +19,7 @@ use slurm_host::release::{
 };
 use slurm_host::submit::{self, JobDescription};
 use slurm_host::symbols::RawJob;
-use slurm_host::{boundary, conf, locks, log, nodes, selfcheck, threads};
+use slurm_host::{boundary, conf, locks, log, node_gres, selfcheck, threads};
 use vipu_types::Words;
 
 use crate::plugin::{self, Ends, Plugin, plugin};
@@ -200,13 +200,13 @@ unsafe extern "C" fn reconfigure(conf_was_read: bool) {
         if !conf_was_read {
             if let Some(plugin) = plugin() {
                 // SAFETY: select_p_reconfigure runs under the node lock.
-                plugin.nodes_changed(&unsafe { nodes::gres_of_all() });
+                plugin.nodes_changed(&unsafe { node_gres::gres_of_all() });
             }
             return;
         }
         let (plugin, ends) = plugin::open();
         // SAFETY: select_p_reconfigure runs under the node lock.
-        plugin.reconfigure(&unsafe { nodes::gres_of_all() });
+        plugin.reconfigure(&unsafe { node_gres::gres_of_all() });
         if let Some(ends) = ends {
             boundary::guard_else(&|| "take_over".into(), after_panic::give_up, || {
                 // SAFETY: the first reconfigure ends read_slurm_conf, which holds all locks for writing.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use driver::{ModelSettings, PodSetup};
 use frontend::{Cabling, Model, Models};
 use ledger::ModelFacts;
-use slurm_host::nodes::NodeGres;
+use slurm_host::node_gres::NodeGres;
 use tracing::error;
 use vipu_client::{Client, Endpoint};
 use vipu_conf::{

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use slurm_host::nodes::NodeGres;
+use slurm_host::node_gres::NodeGres;
 use tracing::error;
 use vipu_types::{GresType, OfferedModels, bad_element, consumable_element, ipu_elements, offered};
 

@@ -11,7 +11,7 @@ use driver::{Handle, Host, Orders, Ownership};
 use frontend::{Frontend, HostTask, Outside};
 use ledger::{Action, Claim, DriverAction, EndedRun, HostAction, Millis, ModelFacts, Seconds};
 use slurm_host::differences::job_records_are_new;
-use slurm_host::nodes::NodeGres;
+use slurm_host::node_gres::NodeGres;
 use slurm_host::{local_time, selfcheck};
 use tokio::sync::watch;
 use tracing::{error, warn};

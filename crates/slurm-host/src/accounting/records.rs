@@ -11,11 +11,11 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use slurm_release::{Field, Layout, Ptr};
 use vipu_types::GresType;
 
-use crate::gres::VIPU;
 use crate::job::JobRef;
 use crate::log;
 use crate::probe::Probe;
 use crate::record::{LIST_MAGIC, Record, list_items};
+use crate::slurmd_gres::VIPU;
 
 /// `NO_CONSUME_VAL64`, the same in every release: the number in the allocation of a `no_consume` GRES.
 pub(super) const NO_CONSUME: u64 = 0xffff_ffff_ffff_fffd;

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_void};
 use std::time::Duration;
 
 use slurm_host::job::{JobMut, JobRef};
-use slurm_host::{conf, locks, nodes, running_release, selfcheck};
+use slurm_host::{conf, locks, node_gres, running_release, selfcheck};
 use vipu_types::RunEnd;
 
 use crate::cluster::{Cluster, Job, PLAIN, RUNNING, WAITING, bitmap};
@@ -200,7 +200,7 @@ fn lists_jobs_and_nodes() {
     assert!(unsafe { locks::for_each_job(&mut |job| ids.push(job.id())) });
     assert_eq!(ids, [RUNNING, WAITING, PLAIN]);
     // SAFETY: under slurmctld's locks.
-    let nodes = unsafe { nodes::gres_of_all() };
+    let nodes = unsafe { node_gres::gres_of_all() };
     let nodes: Vec<_> = nodes.iter().map(|node| (node.node.as_str(), node.gres.as_str())).collect();
     assert_eq!(nodes, [("ipu-1", "vipu:pod16:no_consume:16"), ("ipu-2", "vipu:pod64:no_consume:64")]);
 }
