@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 use vipu_doctor::{Examination, Finding, Host, Level};
 
 use crate::arguments::Common;
-use crate::configuration::Configuration;
 use crate::error::Failure;
 use crate::page::Tone;
 use crate::read_document::Source;
 use crate::surroundings::Surroundings;
+use crate::svipu_toml::Configuration;
 use crate::{Output, find_document, safe, view};
 
 /// The greatest width of a subject.
 const WIDEST: usize = 100;
 
-/// Examines this host. The findings decide the exit status.
+/// Examines this host. The findings decide the [`exit_status`].
 pub(crate) fn run(
     slurm_conf: Option<&Path>,
     common: &Common,
@@ -40,10 +40,18 @@ pub(crate) fn run(
         in_group: vipu_doctor::in_group,
     };
     let found = vipu_doctor::examine(&host);
-    output.exit = found.exit();
+    output.exit = exit_status(&found);
     match common.json {
         true => Ok(serde_json::to_string_pretty(&found)? + "\n"),
         false => Ok(page(&found, common, surroundings)),
+    }
+}
+
+/// 2 with an error, 1 with a warning, 0 otherwise.
+fn exit_status(found: &Examination) -> u8 {
+    match found.count(Level::Error) {
+        0 => u8::from(found.count(Level::Warning) > 0),
+        _ => 2,
     }
 }
 
@@ -89,5 +97,27 @@ fn summary(found: &Examination) -> String {
     match counts.is_empty() {
         true => "nothing is wrong".to_owned(),
         false => counts.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cli_doctor_exit_status_is_that_of_the_worst_finding() {
+        use Level::{Error, Hint, Warning};
+        let finding = |level: &Level| Finding {
+            level: *level,
+            subject: String::new(),
+            what: String::new(),
+            fix: String::new(),
+        };
+        let exit = |levels: &[Level]| {
+            let findings = levels.iter().map(finding).collect();
+            exit_status(&Examination { findings, ..Examination::default() })
+        };
+        let levels: [&[Level]; 4] = [&[], &[Hint], &[Warning, Hint], &[Error, Warning]];
+        assert_eq!(levels.map(exit), [0, 0, 1, 2]);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use vipu_status::{Drain, Model, Pod};
 
-use crate::uses::Use;
+use crate::ipu_use::Use;
 use crate::view::View;
 use crate::{names, safe};
 

@@ -5,11 +5,11 @@
 use slurm_conf::HostList;
 
 use crate::arguments::options::Hostfile;
-use crate::configuration::Configuration;
 use crate::error::Failure;
-use crate::interface::Interface;
+use crate::network_interface::Interface;
 use crate::safe;
 use crate::surroundings::Surroundings;
+use crate::svipu_toml::Configuration;
 
 /// The greatest length of the name of a host.
 const LONGEST_NAME: usize = 255;

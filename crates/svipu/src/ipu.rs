@@ -5,10 +5,10 @@ use vipu_status::{Drain, Model, OtherUse, Partition, Place, Pod, WaitingJob};
 
 use crate::arguments::options::Wanted;
 use crate::error::Failure;
+use crate::ipu_use::Use;
 use crate::map::Grid;
 use crate::page::{Page, Tone};
 use crate::table::list;
-use crate::uses::Use;
 use crate::view::View;
 use crate::{drains, job_queue, names, partition, safe};
 

@@ -8,8 +8,8 @@
 mod arguments;
 mod audit_log;
 mod background;
+mod completions_and_man_pages;
 mod conf;
-mod configuration;
 mod container_options;
 mod doctor;
 mod drains;
@@ -21,33 +21,33 @@ mod find_document;
 mod free;
 mod history;
 mod hostfile;
-mod interface;
 mod ipu;
+mod ipu_use;
 mod job;
 mod job_queue;
+mod license_reservations;
 mod limits;
-mod manual;
 mod map;
 mod migrate;
 mod model_lines;
 mod names;
+mod network_interface;
 mod page;
 mod partition;
 mod plan;
 mod read_document;
-mod reservations;
 mod safe;
 mod slurm_files;
 mod status;
 mod steering;
 mod surroundings;
 mod svg;
+mod svipu_toml;
 mod table;
 mod times;
 mod top;
 mod user;
-mod users;
-mod uses;
+mod user_names;
 mod view;
 mod when;
 mod why;
@@ -55,13 +55,13 @@ mod why;
 pub use arguments::Arguments;
 pub use surroundings::Surroundings;
 pub use top::{Next, Screen, Top, watch};
-pub use users::Users;
+pub use user_names::Users;
 
 use std::path::{Path, PathBuf};
 
 use arguments::Command;
-use configuration::Configuration;
 use error::Failure;
+use svipu_toml::Configuration;
 use view::View;
 use vipu_admin::Request;
 
@@ -205,8 +205,8 @@ fn answer(
         Command::Doctor { slurm_conf } => {
             doctor::run(slurm_conf.as_deref(), &arguments.common, surroundings, output)
         }
-        Command::Completions { shell } => Ok(manual::completion(*shell)),
-        Command::Man { directory } => manual::pages(directory),
+        Command::Completions { shell } => Ok(completions_and_man_pages::completion(*shell)),
+        Command::Man { directory } => completions_and_man_pages::pages(directory),
         Command::Conf(command) => conf::run(command, &arguments.common, surroundings, output),
         Command::Migrate { slurm_conf, pool } => {
             migrate::show(slurm_conf.as_deref(), *pool, &arguments.common, surroundings)

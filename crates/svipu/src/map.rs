@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use vipu_status::{Contact, Model, Partition, Place, Pod, State};
 
 use crate::error::Failure;
+use crate::ipu_use::Use;
 use crate::page::{COLUMNS, Cell, Page, Tone};
 use crate::svg::{Area, CHARACTER, Entry, LINE, SIDE, Svg};
-use crate::uses::Use;
 use crate::view::NO_MODEL;
 use crate::view::{Part, View};
 use crate::{drains, find_document, names, safe};

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use vipu_status::{Contact, Drain, Limits, Model, Partition, Pod, PoolBlock, PoolState, State, WaitingJob};
 use vipu_types::IpuCount;
 
+use crate::ipu_use::Use;
 use crate::page::{Page, Tone};
 use crate::safe::cut;
-use crate::uses::Use;
 use crate::view::View;
-use crate::{drains, reservations, times};
+use crate::{drains, license_reservations, times};
 
 /// The drains of a Pod that are shown.
 const MOST_DRAINS: usize = 4;
@@ -40,7 +40,7 @@ pub(crate) fn add(page: &mut Page, view: &View<'_>, model: &Model) {
     }
     conf_file(page, view, model);
     limits(page, &model.limits);
-    for sentence in reservations::sentences(view, model, i64::MAX) {
+    for sentence in license_reservations::sentences(view, model, i64::MAX) {
         page.line(&format!("  {sentence}"));
     }
     jobs(page, view, model);

@@ -5,10 +5,10 @@ use std::ops::Range;
 use vipu_status::{Drain, Job, Model, Place, Pod, State, WaitingJob};
 
 use crate::error::Failure;
+use crate::ipu_use::Use;
 use crate::map::{self, Drawn, Grid, LINES, NOT_CHOSEN, TOO_LARGE};
 use crate::page::{Cell, Page, Tone};
 use crate::svg::{Area, CHARACTER, Entry, LINE, Svg};
-use crate::uses::Use;
 use crate::view::NO_MODEL;
 use crate::view::{Part, View};
 use crate::{drains, find_document, names, safe, times};

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use nix::unistd::{gethostname, getuid};
 
-use crate::users::Users;
+use crate::user_names::Users;
 
 /// The time, the user and the environment.
 pub struct Surroundings {

@@ -27,9 +27,9 @@ use vipu_status::Status;
 
 use crate::arguments::Command;
 use crate::background::Background;
-use crate::configuration::Configuration;
 use crate::error::Failure;
 use crate::read_document::Source;
+use crate::svipu_toml::Configuration;
 use crate::{Arguments, Output, Surroundings, Users, find_document};
 use screen::Event;
 use vipu_types::Words;

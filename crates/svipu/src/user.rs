@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::error::Failure;
 use crate::history::record::{Of, Totals};
+use crate::ipu_use::Use;
 use crate::page::Page;
 use crate::table::list;
-use crate::uses::Use;
 use crate::view::{Part, View};
 use crate::{history, job_queue, names, partition, safe};
 

@@ -13,7 +13,7 @@ use crate::page::Page;
 use crate::view::NO_MODEL;
 use crate::view::View;
 use crate::why::causes::{self, Sentence};
-use crate::{names, reservations};
+use crate::{license_reservations, names};
 
 /// The answer for one model, as JSON.
 #[derive(Serialize)]
@@ -110,7 +110,7 @@ fn tell(
     ));
     page.line("  This holds for IPUs only, behind all jobs in line, if jobs use their whole time limits.");
     let end = at.saturating_add_unsigned(duration.as_secs());
-    for sentence in reservations::sentences(view, of, end) {
+    for sentence in license_reservations::sentences(view, of, end) {
         page.line(&format!("  {sentence}"));
     }
     let tasks = further_tasks(&view.all.line, model);

@@ -17,7 +17,7 @@ use crate::job::{self, Found};
 use crate::page::Tone;
 use crate::times::span;
 use crate::view::View;
-use crate::{history, names, partition, reservations, safe};
+use crate::{history, license_reservations, names, partition, safe};
 use causes::{Sentence, capital};
 use waiting::{Waiting, forecast};
 
@@ -222,7 +222,7 @@ fn out_of_line(view: &View<'_>, row: &WaitingJob) -> Answer {
             causes.extend(causes::limits(&waiting));
             if row.reason.as_deref() == Some("Licenses") && !row.rank.in_reservation {
                 let end = waiting.now.saturating_add_unsigned(row.duration);
-                let reserved = reservations::sentences(view, model, end).into_iter();
+                let reserved = license_reservations::sentences(view, model, end).into_iter();
                 causes.extend(reserved.map(|text| Sentence::new("reservation", text)));
             }
             causes.extend(later(&waiting));

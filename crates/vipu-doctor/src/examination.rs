@@ -7,16 +7,17 @@ use vipu_types::Words;
 use crate::accounting::{self, Qos};
 use crate::controllers::{self, Controller};
 use crate::credentials::{self, Certificate, SecretFile};
-use crate::directories::{self, Directory};
 use crate::finding::{Examination, Finding};
 use crate::host::{Host, Unseen};
+use crate::ipuof_directories::{self, Directory};
 use crate::models::{self, ModelFile};
 use crate::plugins::{self, Plugins};
 use crate::plugstack::{self, Plugstack};
 use crate::slurm_conf::{self, Slurm};
-use crate::state::{self, State};
+use crate::state_save_location::{self, State};
 use crate::{
-    admin_socket, gres_conf, jobs, leftovers, limits, nodes, selector, slurmd_unit, status, status_files,
+    admin_socket, gres_conf, limit_names, node_gres, selector, slurm_conf_keys, slurmd_unit, status_dir,
+    status_document, vendor_leftovers,
 };
 
 /// The facts about a host. A file that one check alone needs is not among them.
@@ -65,15 +66,15 @@ impl Facts {
         let (models, error_beside) = models::read(host, &slurm, plugstack.argument("conf_dir"));
         let secrets = credentials::secrets(host, &models, &mut unseen);
         let certificates = credentials::certificates(host, &models, &mut unseen);
-        let directories = directories::read(host, &models, &plugstack, &mut unseen);
-        let document = status::document(host, &slurm, &mut unseen);
+        let directories = ipuof_directories::read(host, &models, &plugstack, &mut unseen);
+        let document = status_document::document(host, &slurm, &mut unseen);
         let (controllers, qos) =
             controllers::ask(host, &slurm, &models, &secrets, &certificates, &mut unseen);
         Ok(Self {
             gres_conf: gres_conf::lines(host, &slurm, &mut unseen),
             admin_socket: admin_socket::place(host, &slurm, &mut unseen),
-            status_dirs: status_files::directories(host, &slurm, &models, &mut unseen),
-            state: state::read(host, &slurm, &mut unseen),
+            status_dirs: status_dir::directories(host, &slurm, &models, &mut unseen),
+            state: state_save_location::read(host, &slurm, &mut unseen),
             slurm,
             plugstack,
             plugins,
@@ -105,41 +106,43 @@ impl Facts {
         found.extend(selector::select_type(slurm));
         found.extend(selector::parameters(slurm, release));
         found.extend(selector::layer(host, slurm, release));
-        found.extend(jobs::gres_types(slurm));
-        found.extend(jobs::submit_plugin(slurm));
-        found.extend(jobs::locked_memory(slurm));
-        found.extend(jobs::time_to_save(slurm, models));
-        found.extend(jobs::prolog_variables(slurm, release));
+        found.extend(slurm_conf_keys::gres_types(slurm));
+        found.extend(slurm_conf_keys::submit_plugin(slurm));
+        found.extend(slurm_conf_keys::locked_memory(slurm));
+        found.extend(slurm_conf_keys::time_to_save(slurm, models));
+        found.extend(slurm_conf_keys::prolog_variables(slurm, release));
         found.extend(slurmd_unit::locked_memory(host, slurm));
-        found.extend(nodes::offers(slurm));
-        found.extend(nodes::fit(slurm, models));
+        found.extend(node_gres::offers(slurm));
+        found.extend(node_gres::fit(slurm, models));
         found.extend(self.gres_conf.clone());
         found.extend(models::files(slurm, models, self.error_beside.as_ref()));
         found.extend(models::strays(host, slurm, models));
-        found.extend(limits::slurm_partitions(slurm, models));
-        found.extend(limits::qos(qos, models));
+        found.extend(limit_names::slurm_partitions(slurm, models));
+        found.extend(limit_names::qos(qos, models));
         found.extend(plugstack::line(slurm, plugstack, models));
         found.extend(plugstack::arguments(plugstack, models));
         found.extend(plugstack::plugin_is_there(plugstack, plugins));
         found.extend(credentials::permissions(slurm, &self.secrets));
         found.extend(credentials::are_valid(&self.certificates, host.now));
-        found.extend(directories::permissions(slurm, &self.directories));
-        found.extend(directories::access_lists(&self.directories));
-        found.extend(directories::share_no_prefix(slurm, models, &self.directories));
+        found.extend(ipuof_directories::permissions(slurm, &self.directories));
+        found.extend(ipuof_directories::access_lists(&self.directories));
+        found.extend(ipuof_directories::share_no_prefix(slurm, models, &self.directories));
         found.extend(controllers::answers(controllers));
-        found.extend(state.and_then(state::disk));
-        found.extend(state::journal_is_whole(state, status));
+        found.extend(state.and_then(state_save_location::disk));
+        found.extend(state_save_location::journal_is_whole(state, status));
         found.extend(self.admin_socket.clone());
         found.extend(self.status_dirs.clone());
-        found.extend(status_files::group(host, slurm, models));
-        found.extend(status.and_then(|status| status::clocks(status, host.now)));
-        found.extend(status::age(&self.document, is_status_expected, host.now));
-        found.extend(status.into_iter().flat_map(|status| status::models_are_in_order(status, models)));
-        found.extend(status.into_iter().flat_map(|status| status::controllers(status, controllers)));
-        found.extend(status.into_iter().flat_map(|status| status::partitions(status, models)));
+        found.extend(status_dir::group(host, slurm, models));
+        found.extend(status.and_then(|status| status_document::clocks(status, host.now)));
+        found.extend(status_document::age(&self.document, is_status_expected, host.now));
+        found.extend(
+            status.into_iter().flat_map(|status| status_document::models_are_in_order(status, models)),
+        );
+        found.extend(status.into_iter().flat_map(|status| status_document::controllers(status, controllers)));
+        found.extend(status.into_iter().flat_map(|status| status_document::partitions(status, models)));
         found.extend(accounting::tres(slurm));
         found.extend(accounting::deny_on_limit(qos));
-        found.extend(leftovers::all(host, slurm));
+        found.extend(vendor_leftovers::all(host, slurm));
         found.extend(self.unseen.iter().map(not_examined));
         found
     }

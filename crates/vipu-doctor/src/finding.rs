@@ -86,14 +86,4 @@ impl Examination {
     pub fn count(&self, level: Level) -> usize {
         self.findings.iter().filter(|finding| finding.level == level).count()
     }
-
-    /// The exit status: 2 with an error, 1 with a warning, 0 otherwise.
-    #[must_use]
-    pub fn exit(&self) -> u8 {
-        match self.findings.iter().map(|finding| finding.level).min() {
-            Some(Level::Error) => 2,
-            Some(Level::Warning) => 1,
-            Some(Level::Hint) | None => 0,
-        }
-    }
 }

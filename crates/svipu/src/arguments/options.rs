@@ -8,7 +8,7 @@ use jiff::civil::DateTime;
 use vipu_status::Place;
 use vipu_types::Words;
 
-use crate::interface::Interface;
+use crate::network_interface::Interface;
 use crate::surroundings::Surroundings;
 use crate::{names, times};
 

@@ -10,11 +10,11 @@ use vipu_status::{ConfFile, Status};
 use vipu_types::ModelName;
 
 use crate::arguments::Common;
-use crate::configuration::Configuration;
 use crate::error::Failure;
 use crate::page::{Page, Tone};
 use crate::slurm_files::{Models, folder, read_slurm_conf, slurm_conf_path};
 use crate::surroundings::Surroundings;
+use crate::svipu_toml::Configuration;
 use crate::times::span;
 use crate::view::blank_page;
 use crate::{Output, find_document, safe};

@@ -3,7 +3,7 @@ use vipu_status::{Job, SCHEMA, Writer};
 use vipu_types::Words;
 
 use super::*;
-use crate::users::Users;
+use crate::user_names::Users;
 
 /// A document with one partition for each state, named by it. They are of user 1000, but for `other`.
 fn document() -> Status {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use vipu_status::{Model, OtherIpus, Place, Pod};
 
+use crate::ipu_use::Use;
 use crate::page::{Cell, Page, Tone};
-use crate::uses::Use;
 
 /// The IPUs of the largest Pod that is drawn.
 const MOST_IPUS: u32 = 1 << 16;

@@ -6,10 +6,10 @@ use vipu_status::{Contact, Model, Pod, Status};
 
 use super::lists::{self, Table};
 use crate::find_document;
+use crate::ipu_use::Use;
 use crate::map::{self, Grid, NOT_CHOSEN};
 use crate::page::Tone;
 use crate::times::span;
-use crate::uses::Use;
 use crate::view::View;
 
 /// A number of IPUs: the colour, its mark and words.

@@ -7,8 +7,8 @@ use vipu_forecast::{ModelForecast, Start};
 use vipu_status::{Contact, Model, Partition, Place, Pod, Rank, Share, State, UNLIMITED, WaitingJob};
 
 use super::waiting::{Waiting, slurm_partition};
+use crate::ipu_use::Use;
 use crate::times::span;
-use crate::uses::Use;
 use crate::view::View;
 use crate::{drains, names, safe};
 

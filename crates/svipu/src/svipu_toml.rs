@@ -9,7 +9,7 @@ use vipu_types::{Words, words};
 
 use crate::arguments::{Command, Common};
 use crate::error::Failure;
-use crate::interface::Interface;
+use crate::network_interface::Interface;
 use crate::page::Colours;
 use crate::read_document::Source;
 use crate::safe;
