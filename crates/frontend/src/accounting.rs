@@ -12,11 +12,11 @@
 use ledger::{Claim, Event};
 use vipu_types::{ModelName, PartitionEnd};
 
+use crate::clocks_and_queues::HostTask;
 use crate::frontend::Frontend;
-use crate::outside::HostTask;
+use crate::mutex::lock;
 use crate::request::Resolved;
 use crate::slurm::{Job, JobMut, Locked};
-use crate::sync::lock;
 
 /// Enters the IPUs that a tested job asks for.
 pub(crate) fn request(frontend: &Frontend, job: &mut impl JobMut, wanted: &Resolved) {

@@ -8,9 +8,9 @@ use ledger::{AdoptedAs, Ending, Event};
 use tracing::{error, info};
 use vipu_types::{Grant, JobRun};
 
+use crate::clocks_and_queues::HostTask;
 use crate::frontend::Frontend;
 use crate::internal_error::OURS;
-use crate::outside::HostTask;
 use crate::slurm::{Job, JobMut};
 use crate::{accounting, claiming, keep_and_requeue, launch_mark};
 

@@ -14,8 +14,8 @@ use ledger::{
 use tracing::{info, warn};
 use vipu_types::{EndedBy, PartitionId};
 
+use crate::clocks_and_queues::{HostTask, LostRuns, Script};
 use crate::frontend::Frontend;
-use crate::outside::{HostTask, LostRuns, Script};
 use crate::preparing;
 
 /// The time in seconds for which no other job gets a partition of a pool, if processes of its job may be left.

@@ -8,7 +8,7 @@
 //! | [`AllowedIpus::Block`] | those on hosts with IPUs of their own (`Mode=host`) |
 //!
 //! Another way in which IPUs belong to nodes begins with a variant here and a group in [`cabling`](crate::cabling). The
-//! request that fits it (`hosts.rs`), its settings (`vipu-conf`) and the ledger's questions about it follow.
+//! request that fits it (`mode_host.rs`), its settings (`vipu-conf`) and the ledger's questions about it follow.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use vipu_types::ControllerName;
 
 use crate::cabling::{GroupIpus, NodeGroup};
 use crate::frontend::Frontend;
-use crate::in_slurm::{InSlurm, wish};
+use crate::jobs_for_ledger::{InSlurm, wish};
 use crate::node_choice::{self, Choice};
 use crate::request::Resolved;
 use crate::slurm::Job;

@@ -6,10 +6,10 @@ use std::mem;
 use ledger::Seconds;
 use vipu_types::PartitionId;
 
+use crate::mutex::{Mutex, lock};
 use crate::node_choice::Choice;
 use crate::request::Resolved;
 use crate::slurm::{Job, Waiver};
-use crate::sync::{Mutex, lock};
 
 /// The notes of a test of a job, from before the stock selector is asked until after it.
 #[derive(Default)]

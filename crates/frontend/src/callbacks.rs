@@ -10,7 +10,7 @@ use crate::accounting;
 use crate::claiming::give;
 use crate::frontend::Frontend;
 use crate::host_thread::lost_runs;
-use crate::in_slurm::InSlurm;
+use crate::jobs_for_ledger::InSlurm;
 use crate::slurm::{Job, JobMut};
 use crate::{keep_and_requeue, launch_mark, show_partition};
 

@@ -8,7 +8,7 @@ use vipu_types::{Asked, ControllerName, Grant, IpuCount, JobOption, JobRun, Part
 
 use crate::cabling::GroupIpus;
 use crate::frontend::Frontend;
-use crate::in_slurm::{InSlurm, wish};
+use crate::jobs_for_ledger::{InSlurm, wish};
 use crate::models::Models;
 use crate::request::Resolved;
 use crate::slurm::Job;

@@ -8,17 +8,17 @@ use ledger::{Action, Claim, Ending, Event, LicenseReservations, Millis, ModelFac
 use tracing::error;
 use vipu_types::{GresType, IpuCount, JobRun, ModelName, Words};
 
+use crate::before_takeover::FromBefore;
 use crate::between_callbacks::{AccountingNotes, TestNotes};
-use crate::expected::Expected;
-use crate::from_before::FromBefore;
+use crate::clocks_and_queues::{HostTask, Outside};
+use crate::expected_nodes::Expected;
 use crate::internal_error;
 use crate::models::Models;
-use crate::outside::{HostTask, Outside};
+use crate::mutex::{Mutex, lock};
 use crate::shared_ledger::{LockedLedger, SharedLedger};
 use crate::slurm::{Job, Verdict};
 use crate::slurm_partition_ipus::Found;
 use crate::status::seen_jobs::SeenJobs;
-use crate::sync::{Mutex, lock};
 use crate::whole_times::KnownTimes;
 
 /// The time for which a job is not tried again after its job_begin failed, in milliseconds.

@@ -12,9 +12,9 @@ use ledger::{Claim, Seconds};
 use tracing::{info, warn};
 use vipu_types::{AfterFailure, Asked, Grant, JobOption, JobRun, ModelName, RequeueOn, RunEnd, Words, words};
 
+use crate::clocks_and_queues::{HostTask, Outside};
 use crate::frontend::Frontend;
 use crate::models::FailureLimits;
-use crate::outside::{HostTask, Outside};
 use crate::slurm::{Job, JobMut, Locked, leader_of};
 
 /// The end of a run that nobody cancelled.

@@ -67,29 +67,30 @@
 //! looks up job records. It calls nothing that waits or takes the mutex again.
 #![forbid(unsafe_code)]
 
-mod about;
 pub mod accounting;
 mod adopt_jobs;
 mod adopt_partitions;
 mod allowed_ipus;
+mod before_takeover;
 mod between_callbacks;
 mod cabling;
 mod callbacks;
 mod claiming;
-mod expected;
-mod from_before;
+mod clocks_and_queues;
+mod expected_nodes;
 mod frontend;
 mod host_thread;
-mod hosts;
-mod in_slurm;
 mod internal_error;
+mod jobs_for_ledger;
 mod keep_and_requeue;
 mod launch_mark;
+mod ledger_panic;
 pub mod licenses;
 mod limits;
+mod mode_host;
 mod models;
+mod mutex;
 mod node_choice;
-mod outside;
 mod pool_sizes;
 mod preparing;
 mod refusal;
@@ -102,18 +103,17 @@ mod slurm_partition_ipus;
 mod status;
 mod steering;
 mod submission;
-mod sync;
 mod whole_times;
 
 pub use adopt_jobs::adopt;
 pub use adopt_partitions::take_over;
 pub use cabling::Cabling;
 pub use callbacks::{job_begin, job_fini, job_ready, undo_begin};
+pub use clocks_and_queues::{HostTask, Outside};
 pub use frontend::Frontend;
 pub use host_thread::HostThread;
 pub use internal_error::to_user as internal_error_to_user;
 pub use models::{Model, Models};
-pub use outside::{HostTask, Outside};
 pub use scheduling::{after, before, refused};
 pub use shared_ledger::LockedLedger;
 pub use slurm::Verdict;

@@ -13,7 +13,7 @@ use crate::between_callbacks::OnNodes;
 use crate::cabling::GroupIpus;
 use crate::claiming;
 use crate::frontend::Frontend;
-use crate::in_slurm::{InSlurm, wish};
+use crate::jobs_for_ledger::{InSlurm, wish};
 use crate::request::Resolved;
 use crate::request::WaitingJob;
 

@@ -8,14 +8,14 @@ use crate::allowed_ipus::{self, AllowedIpus, AskingJob, NotNow};
 use crate::between_callbacks::{Asked, BetweenCallbacks, OnNodes, Told};
 use crate::cabling::GroupIpus;
 use crate::frontend::Frontend;
-use crate::hosts;
-use crate::in_slurm::candidates;
 use crate::internal_error;
+use crate::jobs_for_ledger::candidates;
+use crate::mode_host;
+use crate::mutex::lock;
 use crate::node_choice::{self, Choice};
 use crate::preparing;
 use crate::request::Resolved;
 use crate::slurm::{Job, JobMut, Question, Test, Verdict};
-use crate::sync::lock;
 
 /// A year, in seconds: the answer to a question about a start that is unknown.
 const BEYOND_ANY_PLAN: i64 = 365 * 24 * 3600;
@@ -93,7 +93,7 @@ fn answered(
         };
     }
     let why = obstacle(frontend, **job, wanted, question)
-        .or_else(|| hosts::misfit(frontend, wanted, test.fewest()));
+        .or_else(|| mode_host::misfit(frontend, wanted, test.fewest()));
     match why {
         Some(why) => frontend.wait(**job, why),
         None if !accounting::is_within_limits(frontend, job, wanted) => Verdict::Wait,
@@ -343,7 +343,7 @@ fn will_run(
     let start = if by_backfill && !job.is_test_of_now() {
         ipus.plan(&asking, nodes_free)
     } else if over_share(frontend, **job, wanted).is_some()
-        || hosts::misfit(frontend, wanted, test.fewest()).is_some()
+        || mode_host::misfit(frontend, wanted, test.fewest()).is_some()
     {
         None
     } else {

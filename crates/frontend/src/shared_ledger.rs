@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use failpoints::NoIo;
 use ledger::{Event, Ledger};
 
-use crate::about::About;
+use crate::clocks_and_queues::Outside;
 use crate::internal_error::guard;
-use crate::outside::Outside;
-use crate::sync::{Mutex, MutexGuard, lock};
+use crate::ledger_panic::About;
+use crate::mutex::{Mutex, MutexGuard, lock};
 
 /// Takes events from slurmctld's callbacks and from both threads, and passes on the actions that follow.
 #[derive(Default)]

@@ -5,7 +5,7 @@ use shuttle::thread;
 use vipu_types::{IpuCount, JobRun, ModelName, PartitionId, Shape};
 
 use super::*;
-use crate::outside::HostTask;
+use crate::clocks_and_queues::HostTask;
 
 /// The number of thread schedules that are tried.
 const SCHEDULES: usize = 2000;

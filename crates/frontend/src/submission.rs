@@ -5,15 +5,15 @@ use ledger::Ledger;
 use tracing::info;
 use vipu_types::{Grant, GresRequest, JobOption, Words, words};
 
+use crate::clocks_and_queues::Outside;
 use crate::frontend::Frontend;
 use crate::licenses::{self, License};
 use crate::limits::Standing;
 use crate::models::Models;
-use crate::outside::Outside;
 use crate::refusal::Refusal;
 use crate::request::{Request, Resolved, Taken};
 use crate::slurm::{Job, JobDescription};
-use crate::{hosts, keep_and_requeue, pool_sizes};
+use crate::{keep_and_requeue, mode_host, pool_sizes};
 
 /// Removes variables by which a user's own client could deceive root's Prolog and Epilog. In a change of a job
 /// Slurm ignores them (22.05 to 26.05).
@@ -47,7 +47,7 @@ pub fn submitted(
         return Ok(None);
     };
     let taken = pool_sizes::fitted(frontend, taken, &request.standing)?;
-    let taken = hosts::fitted(frontend, description, taken, &request.standing)?;
+    let taken = mode_host::fitted(frontend, description, taken, &request.standing)?;
     let named = request.standing.slurm_partitions.filter(|_| !takes_its_place(description));
     there_are_ipus(frontend, description, named.as_deref(), &taken.resolved)?;
     let model = &taken.resolved.model;
@@ -191,7 +191,7 @@ fn judge_change(
     };
     let taken = pool_sizes::fitted(frontend, taken, &request.standing)?;
     let taken = match is_asked_anew && job.is_pending() {
-        true => hosts::fitted_change(frontend, description, job, taken, &request.standing)?,
+        true => mode_host::fitted_change(frontend, description, job, taken, &request.standing)?,
         false => taken,
     };
     let slurm_partitions = request.standing.slurm_partitions.as_deref();

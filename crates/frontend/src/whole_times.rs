@@ -6,9 +6,9 @@ use std::sync::Arc;
 use ledger::{Seconds, WholeTime, WholeTimes};
 use vipu_types::{ModelName, WeeklyTimes};
 
+use crate::clocks_and_queues::Outside;
 use crate::models::Models;
-use crate::outside::Outside;
-use crate::sync::{Mutex, lock};
+use crate::mutex::{Mutex, lock};
 
 /// The seconds of a day.
 const DAY: i64 = 24 * 3600;

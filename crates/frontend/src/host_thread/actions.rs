@@ -9,8 +9,8 @@ use super::node_questions::LeftRun;
 use crate::frontend::Frontend;
 use crate::internal_error::INTERNAL;
 use crate::internal_error::guard;
+use crate::mutex::lock;
 use crate::slurm::{Job, JobMut, Locked};
-use crate::sync::lock;
 use crate::{accounting, launch_mark, show_partition};
 
 /// Work for after the locks are released.
@@ -67,7 +67,7 @@ fn end_run(frontend: &Frontend, slurm: &mut impl Locked, action: HostAction, aft
         }
         HostAction::OpenLaunch(claim) => {
             let job = claim.run.job;
-            fail_run(frontend, slurm, claim, INTERNAL, true);
+            fail_run(frontend, slurm, claim, INTERNAL, Outcome::Held);
             // The ledger counts the gate as opened, and sends no other action for it.
             slurm.open_launch_gate(job);
             begin_soon(slurm.job(job), afterwards);
@@ -87,9 +87,9 @@ fn act(frontend: &Frontend, slurm: &mut impl Locked, action: HostAction, afterwa
         HostAction::OpenLaunch(claim) => open_launch(frontend, slurm, claim, afterwards),
         HostAction::FailRun(claim, reason) => {
             accounting::fail_line(frontend, &claim);
-            fail_run(frontend, slurm, claim, &reason, true);
+            fail_run(frontend, slurm, claim, &reason, Outcome::Held);
         }
-        HostAction::SendBack(claim, reason) => fail_run(frontend, slurm, claim, &reason, false),
+        HostAction::SendBack(claim, reason) => fail_run(frontend, slurm, claim, &reason, Outcome::SentBack),
         HostAction::Broken(claim, words) => {
             accounting::fail_line(frontend, &claim);
             let policy = frontend.models().on_partition_error(&claim.model);

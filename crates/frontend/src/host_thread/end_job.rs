@@ -60,8 +60,14 @@ pub(super) fn end(slurm: &mut impl Locked, job: u32, fate: Outcome) -> &'static 
     }
 }
 
-/// Ends a run whose partition could not be made. A batch job goes back into the queue, held if `hold`.
-pub(super) fn fail_run(frontend: &Frontend, slurm: &mut impl Locked, claim: Claim, reason: &str, hold: bool) {
+/// Ends a run whose partition could not be made. A batch job goes back into the queue, as its `fate` says.
+pub(super) fn fail_run(
+    frontend: &Frontend,
+    slurm: &mut impl Locked,
+    claim: Claim,
+    reason: &str,
+    fate: Outcome,
+) {
     let text = format!("vipu: {reason}");
     if starting(slurm, claim.run).is_none() {
         frontend.tell(Event::RunVanished(claim.partition));
@@ -69,7 +75,7 @@ pub(super) fn fail_run(frontend: &Frontend, slurm: &mut impl Locked, claim: Clai
     }
     let id = claim.run.job;
     tell(slurm, id, &text);
-    let outcome = end(slurm, id, if hold { Outcome::Held } else { Outcome::SentBack });
+    let outcome = end(slurm, id, fate);
     if let Some(mut job) = slurm.job(id) {
         let is_held = job.is_pending() && job.priority() == 0;
         let hint = if is_held { format!("; then: {}", release_command(*job)) } else { String::new() };

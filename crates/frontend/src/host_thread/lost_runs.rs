@@ -11,11 +11,11 @@ use vipu_types::{EndedBy, JobRun, RunEnd};
 use super::actions::Afterwards;
 use super::end_job::{BEGIN_SOON, Outcome, end, starting};
 use super::node_questions::LeftRun;
+use crate::clocks_and_queues::LostRuns;
 use crate::frontend::Frontend;
 use crate::internal_error::guard;
-use crate::outside::LostRuns;
+use crate::mutex::lock;
 use crate::slurm::{Job, JobMut, Locked, release_command};
-use crate::sync::lock;
 
 /// The delay of the next run after one that was launched, as long as Slurm's own after a requeue. A node may still run
 /// the site's Epilog. Up to 24.11 Slurm takes its end for one of the next run.

@@ -9,10 +9,10 @@ use vipu_types::{EndedBy, JobRun, PartitionId};
 
 use super::lost_runs::{self, PAUSE_AFTER_LAUNCH};
 use super::watch_list::after;
+use crate::clocks_and_queues::{HostTask, Script};
 use crate::frontend::Frontend;
-use crate::outside::{HostTask, Script};
+use crate::mutex::lock;
 use crate::slurm::{Job, JobMut, Locked, Slurm};
-use crate::sync::lock;
 
 /// The time between two questions.
 const BETWEEN_QUESTIONS: Duration = Duration::from_secs(1);

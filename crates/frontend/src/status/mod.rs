@@ -4,13 +4,13 @@
 //! about jobs come from the host thread, which looks at jobs in portions too ([`HostTask::LookAtJobs`]).
 
 mod clocks;
-mod history;
 mod ledger_held;
 mod model;
 mod partition;
 pub(crate) mod seen_jobs;
 #[cfg(test)]
 pub(crate) mod tests;
+mod usual_times_and_last_hour;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -23,14 +23,14 @@ use vipu_status::{Counters, Status, WaitingJob, Writer};
 use vipu_types::{IpuCount, ModelName};
 
 use self::clocks::Clocks;
-use self::history::History;
 use self::ledger_held::LedgerHeld;
 use self::model::model;
 use self::partition::partition;
 pub use self::partition::state_name;
 use self::seen_jobs::SeenJob;
+use self::usual_times_and_last_hour::History;
+use crate::clocks_and_queues::HostTask;
 use crate::frontend::Frontend;
-use crate::outside::HostTask;
 
 /// The most claims, and the most waiting jobs, that are copied under one lock.
 const CLAIMS_AT_ONCE: usize = 64;

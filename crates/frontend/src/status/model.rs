@@ -11,9 +11,9 @@ use vipu_status::{
 use vipu_types::{ModelName, Placement};
 
 use super::clocks::Clocks;
-use super::history::History;
 use super::ledger_held::LedgerHeld;
 use super::partition::place;
+use super::usual_times_and_last_hour::History;
 use crate::frontend::Frontend;
 
 pub(super) fn model(

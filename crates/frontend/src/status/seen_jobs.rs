@@ -7,7 +7,7 @@ use ledger::Seconds;
 use vipu_status::{Job, Rank, UNLIMITED};
 use vipu_types::{IpuCount, ModelName};
 
-use crate::sync::{Mutex, lock};
+use crate::mutex::{Mutex, lock};
 
 /// The facts about one job.
 #[derive(Clone, Debug, PartialEq, Eq)]

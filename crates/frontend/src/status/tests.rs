@@ -6,7 +6,7 @@ use vipu_types::{Placement, PodId};
 
 use super::seen_jobs::tests::{held, in_line, unlimited};
 use super::*;
-use crate::outside::Outside;
+use crate::clocks_and_queues::Outside;
 
 const NOW: Seconds = Seconds(1_800_000_000);
 

@@ -4,14 +4,14 @@
 
 mod drains;
 mod free;
-mod ipus;
+mod named_ipus;
 
 use ledger::{Action, Drain, DrainScope, DriverAction, Event, ModelFacts, Seconds};
 use tracing::{info, warn};
 use vipu_admin::{Answer, Request};
 use vipu_types::{Words, shown, words};
 
-use self::ipus::Ipus;
+use self::named_ipus::Ipus;
 use crate::frontend::Frontend;
 
 /// The answer to a request, or the reason why nothing was changed.

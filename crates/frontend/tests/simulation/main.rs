@@ -16,6 +16,7 @@ mod controller;
 mod disk;
 mod end;
 mod endless;
+mod events_in_words;
 #[path = "../common/fake_test.rs"]
 mod fake_test;
 mod faults;
@@ -29,7 +30,6 @@ mod schedule;
 mod settings;
 mod slurm;
 mod slurmctld;
-mod words;
 
 use std::path::Path;
 use std::sync::Mutex;

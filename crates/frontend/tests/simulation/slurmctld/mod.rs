@@ -28,9 +28,9 @@ use self::threads::{Outgoing, Threads};
 use crate::cluster::Cluster;
 use crate::controller::{Line, Machine, Maker};
 use crate::disk::{Hands, NO_SPACE, Notes};
+use crate::events_in_words::{of_action, of_event};
 use crate::pool;
 use crate::slurm::{Job, State, is_of, job_of};
-use crate::words::{of_action, of_event};
 
 /// The time for which a removal waits for a job's nodes (RemoveWait).
 pub const REMOVE_WAIT: Duration = Duration::from_secs(10);

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use ledger::{Claim, Seconds};
 use vipu_types::{JobRun, PartitionId};
 
+use crate::mutex::{Mutex, lock};
 use crate::request::WaitingJob;
 use crate::slurm::{Job, leader_of};
-use crate::sync::{Mutex, lock};
 
 /// Jobs and runs from before this slurmctld took over.
 #[derive(Default)]

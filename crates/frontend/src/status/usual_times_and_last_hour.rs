@@ -1,4 +1,4 @@
-//! The past of partitions and models, as far as the status document shows it.
+//! The times that partitions take in each state and until they are ready, and the use of each model in the last hour.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
