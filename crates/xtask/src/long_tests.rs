@@ -1,7 +1,7 @@
 //! The tests that take longest. They begin first, so that no run ends with one of them alone.
 
 /// Seconds on two busy cores. The table at the end of a run names the longest ones.
-const SECONDS: [(&str, u32); 28] = [
+const SECONDS: [(&str, u32); 27] = [
     ("simulation", 60),
     ("matrix_docker_page_is_followed", 188),
     ("mode_pool_withholds_the_partition_of_a_lost_node_over_restarts", 186),
@@ -25,7 +25,6 @@ const SECONDS: [(&str, u32); 28] = [
     ("job_time_limit_does_not_count_while_the_partition_is_made", 61),
     ("job_restart_slurmctld_asks_a_node_that_hung_until_it_had_time_to_begin_the_script", 60),
     ("job_after_job_completes_before_a_controller_by_other_hands", 58),
-    ("cli_when_is_the_start_that_slurm_gives_the_job", 57),
     ("acct_hours_of_a_qos_run_out", 57),
     ("sched_layering_changes_nothing", 57),
     ("acct_usage_is_the_same_for_a_backup_controller", 56),

@@ -9,6 +9,8 @@ mod model;
 mod partition;
 pub(crate) mod seen_jobs;
 #[cfg(test)]
+mod start_of_new_job_tests;
+#[cfg(test)]
 pub(crate) mod tests;
 mod usual_times_and_last_hour;
 

@@ -8,7 +8,7 @@ use super::seen_jobs::tests::{held, in_line, unlimited};
 use super::*;
 use crate::clocks_and_queues::Outside;
 
-const NOW: Seconds = Seconds(1_800_000_000);
+pub(super) const NOW: Seconds = Seconds(1_800_000_000);
 
 /// Does nothing with what the front end asks for.
 pub(crate) struct Nothing;
