@@ -4,7 +4,6 @@
 //! `cargo xtask test --matrix` runs them on the Slurm of every Debian suite.
 #![forbid(unsafe_code)]
 
-mod agreement;
 mod bare_login;
 mod configless;
 mod docker_page;
@@ -13,6 +12,7 @@ mod lost_controllers;
 mod lost_node;
 mod main_job;
 mod slurm_upgrade;
+mod values_agree_with_scontrol;
 
 use std::time::Duration;
 

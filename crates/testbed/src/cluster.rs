@@ -5,17 +5,17 @@ pub(crate) mod daemon;
 pub(crate) mod folder_layout;
 mod hosts;
 mod injected_faults;
-pub(crate) mod installed;
 pub(crate) mod logs;
 mod one_host;
+pub(crate) mod plugin_files;
 mod ports;
 
 pub use daemon::Account;
 pub use folder_layout::Layout;
 pub use hosts::{Hosts, RunsCommands};
 pub use injected_faults::{Disk, Failpoint};
-pub use installed::Place;
 pub use one_host::OneHost;
+pub use plugin_files::Place;
 
 use std::{
     collections::BTreeSet,

@@ -8,7 +8,7 @@ use vipu_types::Delivery;
 
 use crate::{
     Layout, Place,
-    cluster::{accounting, installed},
+    cluster::{accounting, plugin_files},
     programs,
     settings::{OwnConf, Settings},
 };
@@ -108,7 +108,7 @@ pub(crate) fn write(layout: &Layout, settings: &Settings, at: &Addresses) -> Res
         write(INCLUDED_CONF, &without(&lines, &settings.slurm_conf))?;
         return write(PLUGSTACK_CONF, "");
     }
-    installed::install_all(layout, settings)?;
+    plugin_files::install_all(layout, settings)?;
     if let Some(site) = &settings.site {
         let mut files = site.files(layout, at)?;
         let lines = files.remove("slurm.conf").unwrap_or_default();

@@ -26,7 +26,7 @@ mod batch_runs;
 mod cluster;
 pub mod compose;
 mod conf_files;
-pub mod example;
+pub mod example_site;
 mod invariants;
 pub mod main_job;
 mod mock_controller;

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use anyhow::Result;
 use vipu_types::Delivery;
 
-use crate::{Cluster, Disk, Place, example::Site, programs::Build};
+use crate::{Cluster, Disk, Place, example_site::Site, programs::Build};
 
 /// The settings of a cluster. By default it has four nodes, one Pod64 and our plugins.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ mod command;
 mod job;
 mod job_record;
 mod nodes;
-mod saves;
+mod saved_state;
 mod sdiag;
 mod slurmctld;
 
@@ -14,5 +14,5 @@ pub(crate) use command::next_number;
 pub use command::{ClusterCommand, Output, Running};
 pub use job::{JobId, JobView};
 pub use job_record::JobRecord;
-pub use saves::{SavedJobs, SlowFile, SlowSave};
+pub use saved_state::{SavedJobs, SlowFile, SlowSave};
 pub use sdiag::Diagnosis;

@@ -1,16 +1,16 @@
 //! Slurm's accounting, with slurmdbd and MariaDB.
 
-mod cost;
 mod counts;
+mod job_test_cost;
 mod licenses;
 mod limits;
 mod page;
 mod preemption;
 mod restarts;
 mod slurmdbd;
+mod sreport_sums;
 mod steps;
-mod sums;
-mod svipu;
+mod svipu_limits;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -1,7 +1,7 @@
 //! The ways in which the jobs of a model get their IPUs (`Mode`).
 
 mod host;
-mod numeric;
+mod numeric_gres_types;
 pub(crate) mod pool;
 mod pool_of_forgotten_job;
 mod pool_of_lost_node;

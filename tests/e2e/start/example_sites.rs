@@ -1,7 +1,7 @@
 //! Clusters from the example files in conf/: they work for an administrator who starts from them.
 
 use anyhow::{Context, Result};
-use testbed::example::{Here, ONE_NODE, SECURE, TWO_MODELS};
+use testbed::example_site::{Here, ONE_NODE, SECURE, TWO_MODELS};
 use vipu_types::Delivery;
 
 use super::tls::Site;
