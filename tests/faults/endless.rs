@@ -1,14 +1,10 @@
 //! Faults that never end, with a queue of jobs of which only some need the broken part.
 
-use std::{
-    fs::{self, Permissions},
-    os::unix::fs::PermissionsExt,
-    time::Duration,
-};
+use std::{fs, time::Duration};
 
 use anyhow::{Result, ensure};
 use mock_vipu::Effect;
-use testbed::{Cluster, JobId, JobView, Settings, wait_until};
+use testbed::{Cluster, JobId, JobView, Settings, permit, wait_until};
 
 use crate::case;
 
@@ -74,7 +70,7 @@ impl Endless {
             Self::JournalUnwritable => {
                 // The missing file makes slurmctld write the journal as a whole.
                 fs::rename(state.join("vipu_journal"), state.join("vipu_journal.moved"))?;
-                Ok(fs::set_permissions(&state, Permissions::from_mode(0o555))?)
+                permit(&state, 0o555)
             }
         }
     }
@@ -84,7 +80,7 @@ impl Endless {
         match self {
             Self::ControllerAway | Self::RemovalFails => cluster.mock().clear(),
             Self::IpuofDirGone => Ok(fs::rename(ipuof.with_extension("away"), &ipuof)?),
-            Self::JournalUnwritable => Ok(fs::set_permissions(&state, Permissions::from_mode(0o755))?),
+            Self::JournalUnwritable => permit(&state, 0o755),
         }
     }
 }

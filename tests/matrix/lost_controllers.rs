@@ -5,7 +5,7 @@ use mock_vipu::{Effect, Fault};
 use testbed::{
     JobId,
     compose::Cluster,
-    main_job::{SHOW, batch_ended},
+    main_job::{self, SHOW, batch_ended},
 };
 
 use crate::{LIMIT, let_go, partition, quick, stay};
@@ -46,8 +46,7 @@ fn matrix_slurmctld_killed() -> Result<()> {
             println!("job {unsaved} was lost with slurmctld's memory");
             cluster.mock().await_removed(&partition(unsaved), LIMIT)?;
         }
-        let next = cluster.sbatch(SHOW, &["--gres=vipu:pod64:64"])?;
-        batch_ended(cluster, next, 64).map(drop)
+        main_job::sbatch(cluster, 64).map(drop)
     })
 }
 

@@ -1,10 +1,10 @@
 //! The ways in which jobs get their IPUs, and stock Slurm beside them.
 
-use std::{fs, os::unix::fs::PermissionsExt, time::Duration};
+use std::time::Duration;
 
 use anyhow::Result;
 use tempfile::TempDir;
-use testbed::{Cluster, Settings};
+use testbed::{Cluster, Settings, permit, write_program};
 
 /// The time of a create, and of PrologSlurmctld on stock Slurm.
 const CREATE: Duration = Duration::from_secs(2);
@@ -56,10 +56,8 @@ impl Side {
             Self::Pool => cluster.vipu_conf("Mode=pool").vipu_conf("Pool=16x2,4x8"),
             Self::Stock => {
                 let prolog = folder.path().join("prolog");
-                fs::write(&prolog, format!("#!/bin/sh\nexec sleep {}\n", CREATE.as_secs()))?;
-                for path in [folder.path(), &prolog] {
-                    fs::set_permissions(path, fs::Permissions::from_mode(0o755))?;
-                }
+                permit(folder.path(), 0o755)?;
+                write_program(&prolog, &format!("#!/bin/sh\nexec sleep {}\n", CREATE.as_secs()))?;
                 cluster.without_plugin().slurm_conf(&format!("PrologSlurmctld={}", prolog.display()))
             }
         };

@@ -11,7 +11,7 @@ pub(crate) mod plugin_files;
 mod ports;
 
 pub use daemon::Account;
-pub use folder_layout::Layout;
+pub use folder_layout::{Layout, permit, write_program};
 pub use hosts::{Hosts, RunsCommands};
 pub use injected_faults::{Disk, Failpoint};
 pub use one_host::OneHost;

@@ -37,7 +37,9 @@ mod settings;
 mod slurm;
 mod wait;
 
-pub use cluster::{Account, Cluster, Disk, Failpoint, Hosts, KeptCluster, Layout, OneHost, Place};
+pub use cluster::{
+    Account, Cluster, Disk, Failpoint, Hosts, KeptCluster, Layout, OneHost, Place, permit, write_program,
+};
 pub use mock_controller::Mock;
 pub use settings::Settings;
 pub use slurm::{

@@ -113,8 +113,7 @@ fn user_strange_requests_switch_nothing_off() -> Result<()> {
         let mut begins = vec![cluster.submit(cluster.sbatch_command("true", &far)?.account(&owner))?];
         restart_slurmctld(cluster)?;
         begins.push(cluster.submit(cluster.sbatch_command("true", &far)?.account(&owner))?);
-        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:4"])?;
-        main_job::batch_ended(cluster, job, 4)?;
+        main_job::sbatch(cluster, 4)?;
         begins.into_iter().try_for_each(|job| cancel(cluster, job))
     })
 }

@@ -1,11 +1,7 @@
 //! The variables that a job gets for its IPUs, and the view of other users.
 
-use std::{
-    fs::{self, Permissions},
-    os::unix::fs::PermissionsExt as _,
-};
-
 use anyhow::{Context as _, Result, ensure};
+use testbed::write_program;
 
 use crate::jobs::{ended, runs, update, waits_again};
 use crate::quick;
@@ -32,8 +28,7 @@ fn job_that_drops_its_ipus_runs_without() -> Result<()> {
 fn user_shell_of_salloc_on_a_node_has_the_variables() -> Result<()> {
     quick().slurm_conf("LaunchParameters=use_interactive_step").run(|cluster| {
         let shell = cluster.layout().jobs().join("shell");
-        fs::write(&shell, "#!/bin/bash\nenv\n")?;
-        fs::set_permissions(&shell, Permissions::from_mode(0o755))?;
+        write_program(&shell, "#!/bin/bash\nenv\n")?;
         // salloc starts a shell at a terminal only.
         let typed = format!("SHELL={} salloc --ipus=4 --ipu-gcds=2", shell.display());
         let output = cluster.command("script").args(&["-qec", &typed, "/dev/null"]).success()?.stdout;

@@ -1,14 +1,9 @@
 //! The variables of a job's IPUs in Prolog and Epilog, and the partition during these scripts.
 
-use std::{
-    fs,
-    os::unix::fs::{PermissionsExt as _, symlink},
-    path::Path,
-    time::Duration,
-};
+use std::{fs, os::unix::fs::symlink, path::Path, time::Duration};
 
 use anyhow::{Result, ensure};
-use testbed::{JobId, Settings, wait_until};
+use testbed::{JobId, Settings, permit, wait_until, write_program};
 
 use crate::{LIMIT, quick};
 
@@ -19,7 +14,7 @@ pub(super) const SCRIPTS: [&str; 4] = ["Prolog", "Epilog", "PrologSlurmctld", "E
 /// folder.
 pub(super) fn with_scripts(site: Settings, folder: &Path) -> Result<Settings> {
     // SlurmUser runs the scripts of slurmctld.
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o1777))?;
+    permit(folder, 0o1777)?;
     SCRIPTS
         .iter()
         .try_fold(site, |site, name| Ok(site.slurm_conf(&format!("{name}={}", script(folder, name)?))))
@@ -34,8 +29,10 @@ fn script(folder: &Path, name: &str) -> Result<String> {
     let seen = format!("{given} | grep ^SPANK_ | grep -v _CONTROLLER= | sort | tr '\\n' ' '");
     let there = format!("test -e {}/ipuof/slurm_$SLURM_JOB_ID.conf", folder.display());
     let make = format!("{there} && touch {}", path.with_extension("ready").display());
-    fs::write(&path, format!("#!/bin/sh\n{make}\n({seen}; echo of $SLURM_JOB_ID) >>{}\n", out.display()))?;
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+    write_program(
+        &path,
+        &format!("#!/bin/sh\n{make}\n({seen}; echo of $SLURM_JOB_ID) >>{}\n", out.display()),
+    )?;
     Ok(path.display().to_string())
 }
 

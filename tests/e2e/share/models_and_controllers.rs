@@ -113,9 +113,8 @@ fn sched_allocation_alone_counts() -> Result<()> {
         let whole = waiting(cluster, 64, "64 IPUs of pod64 needed, 32 free, largest block 32")?;
         cancel(cluster, whole)?;
         theirs(cluster, "in_a", 16, 0)?;
-        let half = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:32"])?;
-        main_job::batch_ended(cluster, half, 32)?;
-        let record = cluster.mock().record(&partition(half))?;
+        let half = main_job::sbatch(cluster, 32)?;
+        let record = cluster.mock().record(&half.partition)?;
         ensure!(record.tenures[0].ipus.iter().all(|ipu| (32..64).contains(ipu)), "{record:?}");
         // Partitions of others in this cluster's allocation count, at their place.
         let job = stay(cluster, 16)?;
@@ -134,8 +133,7 @@ fn sched_explicit_placement_keeps_blocks_whole() -> Result<()> {
     quick().mock(&["--placement=scatter"]).vipu_conf(explicit).run(|cluster| {
         stay(cluster, 16)?;
         stay(cluster, 16)?;
-        let third = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:32"])?;
-        main_job::batch_ended(cluster, third, 32)?;
+        main_job::sbatch(cluster, 32)?;
         let_go(cluster)
     })
 }

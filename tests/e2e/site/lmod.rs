@@ -3,8 +3,9 @@
 use std::fs;
 
 use anyhow::{Result, ensure};
+use testbed::write_program;
 
-use super::{files, write_program};
+use super::files;
 use crate::{jobs::ended, quick};
 
 /// Stands for the script of Graphcore's SDK, which finds its own folder in this way.

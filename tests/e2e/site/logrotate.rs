@@ -3,9 +3,9 @@
 use std::fs;
 
 use anyhow::{Result, ensure};
-use testbed::wait_until;
+use testbed::{wait_until, write_program};
 
-use super::{files, path_with, write_program};
+use super::{files, path_with};
 use crate::{LIMIT, jobs, quick};
 
 #[test]

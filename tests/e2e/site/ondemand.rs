@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
+use testbed::write_program;
 
-use super::{files, path_with, write_program};
+use super::{files, path_with};
 use crate::{jobs::ended, quick};
 
 /// The parts of Open OnDemand's job script that the app needs.

@@ -4,10 +4,9 @@ mod service;
 mod training;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 use anyhow::{Context, Result, ensure};
-use testbed::{Cluster, JobId, Settings, programs, wait_until};
+use testbed::{Cluster, JobId, Settings, programs, wait_until, write_program};
 
 use crate::jobs::{ended, let_go, running};
 use crate::{LIMIT, quick};
@@ -78,12 +77,7 @@ impl Example {
 /// Puts programs before those of the machine, for the examples and their jobs.
 fn install(cluster: &Cluster, programs: &[(&str, &str)]) -> Result<()> {
     let bin = cluster.layout().jobs().join("bin");
-    fs::create_dir_all(&bin)?;
-    for (name, text) in programs {
-        fs::write(bin.join(name), text)?;
-        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755))?;
-    }
-    Ok(())
+    programs.iter().try_for_each(|(name, text)| write_program(&bin.join(name), text))
 }
 
 /// Returns the notes of the programs, once all jobs have completed.

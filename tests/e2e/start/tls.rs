@@ -1,14 +1,11 @@
 //! A controller that serves over TLS only, asks for client certificates, and is in secure mode.
 
-use std::{
-    fs,
-    os::unix::fs::{PermissionsExt, chown},
-};
+use std::{fs, os::unix::fs::chown};
 
 use anyhow::{Result, ensure};
 use mock_vipu::{Authority, Signed};
 use tempfile::TempDir;
-use testbed::{Account, Cluster, Settings, main_job};
+use testbed::{Account, Cluster, Settings, main_job, permit};
 
 use crate::jobs::logged;
 use crate::{LIMIT, quick};
@@ -31,7 +28,7 @@ impl Site {
             slurm: Account::named("slurm")?,
             authority: Authority::new("site")?,
         };
-        fs::set_permissions(site.folder.path(), fs::Permissions::from_mode(0o755))?;
+        permit(site.folder.path(), 0o755)?;
         site.put("ca.pem", &site.authority.pem(), 0o644)?;
         let Signed { certificate, key } = site.authority.sign(controller)?;
         site.put("server.pem", &certificate, 0o644)?;
@@ -49,7 +46,7 @@ impl Site {
         let path = self.folder.path().join(name);
         fs::write(&path, text)?;
         chown(&path, Some(self.slurm.uid), Some(self.slurm.gid))?;
-        Ok(fs::set_permissions(&path, fs::Permissions::from_mode(mode))?)
+        permit(&path, mode)
     }
 
     fn identity(&self, own: &Signed) -> Result<()> {

@@ -66,8 +66,7 @@ fn job_backup_controller_takes_over() -> Result<()> {
         let_go(cluster)?;
         main_job::batch_ended(cluster, running, 64)?;
         main_job::batch_ended(cluster, waiting, 16)?;
-        let new = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:32"])?;
-        main_job::batch_ended(cluster, new, 32)?;
+        main_job::sbatch(cluster, 32)?;
         // A fourth create would mean that one was tried while there was no room for it.
         let report = cluster.mock().report()?;
         let creates = report.calls(Call::CreatePartition);
@@ -121,14 +120,12 @@ fn job_backup_controller_takes_over_twice() -> Result<()> {
         cluster.mock().cause(Incident::Vanish { partition: main_job::partition_name(ending, 0) })?;
         cluster.await_end(ending, LIMIT)?;
         // slurmctld may lose a message in its first second. The message is repeated a minute later.
-        let new = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:1"])?;
-        main_job::batch_ended(cluster, new, 1)?;
+        main_job::sbatch(cluster, 1)?;
         let_go(cluster)?;
         [first, second, third]
             .iter()
             .try_for_each(|job| main_job::batch_ended(cluster, *job, 16).map(drop))?;
-        let new = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
-        main_job::batch_ended(cluster, new, 64).map(drop)
+        main_job::sbatch(cluster, 64).map(drop)
     })
 }
 

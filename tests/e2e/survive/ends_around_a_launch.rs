@@ -7,10 +7,10 @@ use std::{fs, time::Duration};
 
 use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault, Rpc};
-use testbed::{Account, Cluster, JobId, SlowFile, wait_until};
+use testbed::{Account, Cluster, SlowFile, wait_until};
 use vipu_client::Call;
 
-use super::marked_script::{begins, ends as script_ends, patient, script};
+use super::marked_script::{patient, ran_once, script};
 use crate::jobs::{gone, logged, made, partition, resets};
 use crate::mode::pool::{administrator_makes, ends, with_pool};
 use crate::{LIMIT, let_go, quick};
@@ -41,19 +41,6 @@ fn restart_while(cluster: &Cluster, at: SlowFile, ready: impl FnOnce() -> Result
     Ok(())
 }
 
-/// Checks that the job runs once, and ends with this exit code.
-fn runs_once(cluster: &Cluster, job: JobId, exit_code: &str) -> Result<()> {
-    let state = if exit_code == "0:0" { "COMPLETED" } else { "FAILED" };
-    let ended = cluster.await_end(job, LIMIT)?;
-    ensure!(
-        (ended.state.as_str(), ended.exit_code.as_str(), ended.restarts) == (state, exit_code, 0),
-        "{ended:?}"
-    );
-    let (begins, ends) = (begins(cluster, job)?, script_ends(cluster, job));
-    ensure!(begins.len() == 1 && ends == 1, "begins: {begins:?}, ends: {ends}");
-    Ok(())
-}
-
 fn batch_and_array(at: SlowFile) -> Result<()> {
     patient().run(|cluster| {
         hold(cluster, Call::CreatePartition)?;
@@ -73,8 +60,8 @@ fn batch_and_array(at: SlowFile) -> Result<()> {
             made(cluster, batch, 16)
         })?;
         let_go(cluster)?;
-        runs_once(cluster, batch, "3:0")?;
-        tasks.iter().try_for_each(|task| runs_once(cluster, *task, "0:0"))?;
+        ran_once(cluster, batch, "3:0")?;
+        tasks.iter().try_for_each(|task| ran_once(cluster, *task, "0:0").map(drop))?;
         jobs.iter().try_for_each(|job| gone(cluster, job.id, 0))
     })
 }
@@ -100,7 +87,7 @@ fn job_restart_slurmctld_while_a_waiting_job_is_prepared() -> Result<()> {
         cluster.mock().await_created(&partition(job), LIMIT)?;
         restart_while(cluster, SlowFile::AfterJobs, || made(cluster, job, 16))?;
         let_go(cluster)?;
-        runs_once(cluster, job, "3:0")?;
+        ran_once(cluster, job, "3:0")?;
         gone(cluster, job, 0)
     })
 }
@@ -113,7 +100,7 @@ fn restart_while_reset(cluster: &Cluster, partition: &str) -> Result<()> {
     let is_reset = format!("partition {partition} of 16 IPUs reused");
     restart_while(cluster, SlowFile::AfterJobs, || logged(cluster, &is_reset))?;
     let_go(cluster)?;
-    runs_once(cluster, job, "3:0")
+    ran_once(cluster, job, "3:0").map(drop)
 }
 
 #[test]

@@ -1,14 +1,10 @@
 //! Partitions that cannot be made, and files that cannot be written.
 
-use std::{
-    fs,
-    os::unix::fs::{MetadataExt, PermissionsExt},
-    path::Path,
-};
+use std::{fs, os::unix::fs::MetadataExt, path::Path};
 
 use anyhow::{Context, Result, ensure};
 use mock_vipu::{Effect, Fault, Rpc, StatusCode};
-use testbed::{Cluster, JobView, main_job, page, wait_until};
+use testbed::{Cluster, JobView, main_job, page, permit, wait_until};
 use vipu_client::Call;
 
 use crate::{LIMIT, quick};
@@ -80,7 +76,7 @@ fn waits_for(job: &JobView, part: &str) -> bool {
 #[test]
 fn job_ipuof_dir_not_writable_for_a_while() -> Result<()> {
     quick().nodes(2).vipu_conf("CreateTimeout=3").expect_log("IpuofDir: cannot write to").run(|cluster| {
-        let mode = |mode| fs::set_permissions(cluster.layout().ipuof(), fs::Permissions::from_mode(mode));
+        let mode = |mode| permit(&cluster.layout().ipuof(), mode);
         mode(0o555)?;
         // The first job that meets the fault has a terminal.
         let start = |by: &str| cluster.command(by).args(&["--gres=vipu:pod64:4", "echo", "it ran"]).start();

@@ -1,11 +1,10 @@
 //! slurmctld is killed behind the launch of a batch job whose node hangs.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 
 use anyhow::{Result, ensure};
 use rustix::process::Signal;
-use testbed::{Cluster, SavedJobs, Settings, main_job, process::Process, wait_until};
+use testbed::{Cluster, SavedJobs, Settings, main_job, permit, process::Process, wait_until, write_program};
 
 use super::killed_behind_a_launch::{
     Watch, begin_as_restart, ends_after_two_runs, saved_before_its_start, saved_in_line,
@@ -72,11 +71,10 @@ fn job_restart_slurmctld_keeps_the_partition_of_a_launched_job_until_its_node_is
 #[test]
 fn job_restart_slurmctld_asks_a_node_that_hung_until_it_had_time_to_begin_the_script() -> Result<()> {
     let folder = tempfile::tempdir()?;
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755))?;
+    permit(folder.path(), 0o755)?;
     let [prolog, began, go] = ["prolog", "began", "go"].map(|name| folder.path().join(name));
     let script = format!("touch {}; until [ -e {} ]; do sleep 0.1; done", began.display(), go.display());
-    fs::write(&prolog, format!("#!/bin/sh\n{script}\n"))?;
-    fs::set_permissions(&prolog, fs::Permissions::from_mode(0o755))?;
+    write_program(&prolog, &format!("#!/bin/sh\n{script}\n"))?;
     with_hanging_node().slurm_conf(&format!("Prolog={}", prolog.display())).run(|cluster| {
         let (job, saved) = saved_before_its_start(cluster, &[IPUS, "--requeue"])?;
         wait_until("its launch to be on record", LIMIT, || has_launch_on_record(cluster, job, 0))?;

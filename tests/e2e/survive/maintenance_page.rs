@@ -1,12 +1,11 @@
 //! The commands and the script of docs/maintenance.md.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
-use testbed::{Account, Cluster, main_job, page, wait_until};
+use testbed::{Account, Cluster, main_job, page, wait_until, write_program};
 
 use crate::jobs::{ipus, let_go, logged, running, running_for, runs, waits};
 use crate::{LIMIT, quick};
@@ -127,8 +126,7 @@ fn cli_maintenance_check_drains_a_node() -> Result<()> {
     let (mark, program) = (ipuof.join(".vipu_cluster"), site.path().join("check-ipus.sh"));
     [&ipuof, &device].into_iter().try_for_each(fs::create_dir_all)?;
     fs::write(&mark, "")?;
-    fs::write(&program, "#!/bin/sh\n")?;
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
+    write_program(&program, "#!/bin/sh\n")?;
     let lines = ["HealthCheckProgram=", "HealthCheckInterval=", "HealthCheckNodeState="].map(commands);
     let settings = lines.concat().into_iter().fold(quick(), |settings, line| {
         let line = line.replace("/etc/slurm/check-ipus.sh", &program.to_string_lossy());
@@ -178,8 +176,7 @@ fn cli_maintenance_check_passes_a_node_without_ipus() -> Result<()> {
     for (gres, is_drained) in [("(null)", false), ("vipu:pod64:no_consume:64", true)] {
         let stand_in =
             format!("#!/bin/sh\n[ $1 = show ] && echo Gres={gres} || touch {}\n", drained.display());
-        fs::write(&scontrol, stand_in.replace("(null)", "'(null)'"))?;
-        fs::set_permissions(&scontrol, fs::Permissions::from_mode(0o755))?;
+        write_program(&scontrol, &stand_in.replace("(null)", "'(null)'"))?;
         Command::new("sh").args(["-c", &script]).status()?;
         ensure!(drained.exists() == is_drained, "with Gres={gres}, drained is not {is_drained}");
     }

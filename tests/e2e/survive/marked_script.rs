@@ -4,10 +4,12 @@ use std::fs;
 
 use anyhow::{Context as _, Result, ensure};
 use mock_vipu::{Effect, Fault, Rpc};
-use testbed::{Cluster, JobId, SavedJobs, Settings, main_job, process::Process, wait_for, wait_until};
+use testbed::{
+    Cluster, JobId, JobView, SavedJobs, Settings, main_job, process::Process, wait_for, wait_until,
+};
 use vipu_client::Call;
 
-use crate::jobs::partition;
+use crate::jobs::{ended, partition};
 use crate::{LIMIT, quick};
 
 pub(super) const IPUS: &str = "--gres=vipu:pod64:16";
@@ -86,6 +88,16 @@ pub(super) fn has_launch_on_record(cluster: &Cluster, job: JobId, restarts: u16)
     let journal = fs::read_to_string(cluster.layout().state().join("vipu_journal"))?;
     let of_run = format!("\"{}\"", main_job::partition_name(job, restarts));
     Ok(journal.lines().any(|line| line.contains("launched") && line.contains(&of_run)))
+}
+
+/// Waits until the job has ended with this exit code, and checks that its script ran once.
+pub(super) fn ran_once(cluster: &Cluster, job: JobId, exit_code: &str) -> Result<JobView> {
+    let state = if exit_code == "0:0" { "COMPLETED" } else { "FAILED" };
+    let ended = ended(cluster, job, state)?;
+    ensure!(ended.exit_code == exit_code && ended.restarts == 0, "{ended:?}");
+    let (begins, ends) = (begins(cluster, job)?, ends(cluster, job));
+    ensure!(begins.len() == 1 && ends == 1, "begins: {begins:?}, ends: {ends}");
+    Ok(ended)
 }
 
 /// Whether a job is held, which its priority tells.

@@ -98,8 +98,7 @@ fn user_prepare_gives_way() -> Result<()> {
         // A preparation gives way to a job that comes first and has nodes.
         let later = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64", "--nice=1000"])?;
         preparing(cluster, later)?;
-        let first = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
-        let ran = main_job::batch_ended(cluster, first, 64)?;
+        let ran = main_job::sbatch(cluster, 64)?;
         let again = main_job::batch_ended(cluster, later, 64)?;
         let again = cluster.mock().record(&again.partition)?;
         let made = cluster.mock().record(&ran.partition)?;

@@ -111,3 +111,10 @@ pub fn permit(path: &Path, mode: u32) -> Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode))
         .with_context(|| format!("cannot set the mode of {}", path.display()))
 }
+
+/// Writes a program, with the folders above it.
+pub fn write_program(path: &Path, text: &str) -> Result<()> {
+    fs::create_dir_all(path.parent().context("a program is in a folder")?)?;
+    fs::write(path, text)?;
+    permit(path, 0o755)
+}

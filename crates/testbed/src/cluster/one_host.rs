@@ -5,8 +5,8 @@ use std::{fs, sync::Mutex};
 use anyhow::{Context, Result};
 
 use super::{
-    Account, Hosts, Layout, RunsCommands, accounting::Accounting, daemon::environment, folder_layout::permit,
-    locked, logs::Verdict, ports::Ports,
+    Account, Hosts, Layout, RunsCommands, accounting::Accounting, daemon::environment,
+    folder_layout::write_program, locked, logs::Verdict, ports::Ports,
 };
 use crate::{
     ClusterCommand, Mock, Running, Settings,
@@ -71,8 +71,7 @@ impl Hosts for OneHost {
 
     fn write_script(&self, name: &str, text: &str) -> Result<String> {
         let path = self.layout.jobs().join(name);
-        fs::write(&path, text)?;
-        permit(&path, 0o755)?;
+        write_program(&path, text)?;
         Ok(path.display().to_string())
     }
 
