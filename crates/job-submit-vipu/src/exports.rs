@@ -16,16 +16,16 @@ extern "C" fn init() -> c_int {
     0
 }
 
-/// Checks a new job. `user` is not used, because the rules are equal for all users.
+/// Checks a new job. `user` is the one whom Slurm has authenticated.
 ///
 /// # Safety
 /// Slurm passes its message and its variable for the answer.
 // SAFETY: (attribute) a name of the job_submit interface.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn job_submit(description: *mut c_void, _user: u32, err_msg: *mut *mut c_char) -> c_int {
+unsafe extern "C" fn job_submit(description: *mut c_void, user: u32, err_msg: *mut *mut c_char) -> c_int {
     judge("job_submit", description, err_msg, &|controller| {
         // SAFETY: Slurm's own arguments of the running callback, under the locks Slurm took for it.
-        unsafe { (controller.job_submit)(description, err_msg) }
+        unsafe { (controller.job_submit)(description, user, err_msg) }
     })
 }
 

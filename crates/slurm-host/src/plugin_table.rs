@@ -63,8 +63,10 @@ pub struct PluginTable {
     /// Runs after the inner selector's reconfigure, at the end of reading slurm.conf (true). It also runs
     /// when a partition is updated, a node is created or deleted, or debug flags are set.
     pub reconfigure: unsafe extern "C" fn(conf_was_read: bool),
-    /// Handles job_submit's submit. Returns 0, or the ESLURM code to reject with.
-    pub job_submit: unsafe extern "C" fn(description: *mut c_void, err_msg: *mut *mut c_char) -> c_int,
+    /// Handles job_submit's submit, for the user whom Slurm has authenticated. Returns 0, or the ESLURM code to
+    /// reject with.
+    pub job_submit:
+        unsafe extern "C" fn(description: *mut c_void, user: u32, err_msg: *mut *mut c_char) -> c_int,
     /// Handles job_submit's modify, for changes of a job. Returns 0, or the ESLURM code to reject with.
     pub job_modify:
         unsafe extern "C" fn(description: *mut c_void, job: RawJob, err_msg: *mut *mut c_char) -> c_int,

@@ -25,6 +25,7 @@ use vipu_types::Words;
 use crate::plugin::{self, Ends, Plugin, plugin};
 use crate::slurm_records::{SlurmDescription, SlurmJob, SlurmJobMut, SlurmTest, question};
 use crate::start_line::Surroundings;
+use crate::user_requests;
 
 slurm_host::version_note!(slurm_host::plugin_table::BUILD_TEXT);
 
@@ -258,7 +259,7 @@ fn unix_time_of(file: &Path) -> Option<Seconds> {
     file.metadata().ok().map(|found| Seconds(found.mtime()))
 }
 
-unsafe extern "C" fn job_submit(description: *mut c_void, err_msg: *mut *mut c_char) -> c_int {
+unsafe extern "C" fn job_submit(description: *mut c_void, user: u32, err_msg: *mut *mut c_char) -> c_int {
     let unsure = || after_panic::refuse_ipus(description, err_msg);
     boundary::callback(&|| "job_submit".into(), unsure, || {
         // SAFETY: the message of the running job_submit callback.
@@ -266,7 +267,10 @@ unsafe extern "C" fn job_submit(description: *mut c_void, err_msg: *mut *mut c_c
         let Some(mut description) = description.map(SlurmDescription) else { return 0 };
         frontend::drop_forged(&mut description);
         let judged = match plugin() {
-            Some(plugin) => frontend::submitted(&plugin.frontend, &mut description),
+            Some(plugin) => match user_requests::answer(&plugin, &description.0, user) {
+                Some(line) => Err(line),
+                None => frontend::submitted(&plugin.frontend, &mut description),
+            },
             None => frontend::refuse_ipus(&description),
         };
         // SAFETY: the answer variable of the running job_submit callback, or NULL.

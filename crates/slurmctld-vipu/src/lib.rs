@@ -8,6 +8,7 @@
 mod admin;
 mod audit_thread;
 mod counters;
+mod earlier_requests;
 #[allow(unsafe_code, reason = "the exports are C functions")]
 mod exports;
 mod host_thread;

@@ -2,30 +2,22 @@
 //!
 //! Each directory has a thread of its own, so that a file server that hangs stops no other document. If
 //! PrivateData hides jobs, the document names no owner, and each user has a file with his own jobs beside it.
-//! As long as a partition is kept, the thread also looks for requests of users.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::{fs, io};
 
 use ipuof::{IpuofDir, Readers};
 use slurm_host::{boundary, threads};
 use tracing::{info, warn};
-use vipu_status::{State, Status, file_names};
+use vipu_status::{Status, file_names};
 
-use crate::plugin::Plugin;
-use crate::user_requests::UserRequests;
-
-/// The time between two looks for requests of users, as long as a partition is kept.
-const LOOK: Duration = Duration::from_secs(1);
+use crate::earlier_requests;
 
 /// The documents of one moment.
 struct Documents {
-    /// Whether a partition is kept for a failed job.
-    keeps: bool,
     /// The document for all users. It becomes a text only in its files.
     all: Status,
     /// The text for each user that has jobs. Empty if the document names the owners.
@@ -34,13 +26,12 @@ struct Documents {
 
 impl Documents {
     fn of(status: Status, hides_owners: bool) -> serde_json::Result<Self> {
-        let keeps = status.partitions.iter().any(|it| it.state == State::Kept);
         if !hides_owners {
-            return Ok(Self { keeps, all: status, own_jobs: BTreeMap::new() });
+            return Ok(Self { all: status, own_jobs: BTreeMap::new() });
         }
         let own_jobs = status.by_user().into_iter().map(|(user, own)| Ok((user, serde_json::to_vec(&own)?)));
         let own_jobs = own_jobs.collect::<serde_json::Result<_>>()?;
-        Ok(Self { keeps, all: status.without_owners(), own_jobs })
+        Ok(Self { all: status.without_owners(), own_jobs })
     }
 }
 
@@ -58,18 +49,12 @@ impl PublicStatus {
 
     /// Has the document written to these directories. Never waits: a directory that is behind misses this
     /// document.
-    pub(crate) fn publish(
-        &mut self,
-        plugin: &Weak<Plugin>,
-        dirs: &BTreeSet<PathBuf>,
-        status: Status,
-        hides_owners: bool,
-    ) {
+    pub(crate) fn publish(&mut self, dirs: &BTreeSet<PathBuf>, status: Status, hides_owners: bool) {
         // A thread ends with its queue.
         self.writers.retain(|dir, _| dirs.contains(dir));
         for dir in dirs {
             if !self.writers.contains_key(dir)
-                && let Some(queue) = start(plugin.clone(), dir.clone(), &status.writer.cluster)
+                && let Some(queue) = start(dir.clone(), &status.writer.cluster)
             {
                 self.writers.insert(dir.clone(), queue);
             }
@@ -84,11 +69,11 @@ impl PublicStatus {
     }
 }
 
-fn start(plugin: Weak<Plugin>, dir: PathBuf, cluster: &str) -> Option<SyncSender<Arc<Documents>>> {
+fn start(dir: PathBuf, cluster: &str) -> Option<SyncSender<Arc<Documents>>> {
+    earlier_requests::remove(&dir, cluster);
     let (queue, documents) = sync_channel(1);
-    let requests = UserRequests::in_dir(&dir, cluster);
     let writer = Writer { cluster: cluster.to_owned(), own_jobs: BTreeMap::new(), is_failing: false, dir };
-    match threads::spawn("vipu-public", move || serve(&documents, writer, requests, &plugin)) {
+    match threads::spawn("vipu-public", move || serve(&documents, writer)) {
         Ok(()) => Some(queue),
         Err(why) => {
             warn!("{why}: svipu has no status for all users");
@@ -97,29 +82,11 @@ fn start(plugin: Weak<Plugin>, dir: PathBuf, cluster: &str) -> Option<SyncSender
     }
 }
 
-/// Writes what comes, and looks for requests as long as a partition is kept, until the queue is over.
-fn serve(
-    queue: &Receiver<Arc<Documents>>,
-    mut writer: Writer,
-    mut requests: UserRequests,
-    plugin: &Weak<Plugin>,
-) {
+/// Writes what comes, until the queue is over.
+fn serve(queue: &Receiver<Arc<Documents>>, mut writer: Writer) {
     writer.own_jobs = left_behind(&writer.dir, &writer.cluster);
-    let mut keeps = false;
-    loop {
-        let documents = match queue.recv_timeout(if keeps { LOOK } else { Duration::MAX }) {
-            Ok(documents) => Some(documents),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => return,
-        };
-        keeps = documents.as_ref().map_or(keeps, |documents| documents.keeps);
-        // Before the document: users who see a kept partition find the directory.
-        if keeps {
-            boundary::guard(&|| "vipu-public".into(), (), || requests.look(plugin));
-        }
-        if let Some(documents) = documents {
-            writer.replace(&documents);
-        }
+    for documents in queue {
+        writer.replace(&documents);
     }
 }
 
@@ -206,7 +173,7 @@ mod tests {
         };
         fs::write(path(1002), "left behind").unwrap();
         let own_jobs = [(1000, b"a".to_vec()), (1001, b"b".to_vec())].into();
-        let failed = writer.write(&Documents { keeps: false, all: Status::default(), own_jobs }).unwrap_err();
+        let failed = writer.write(&Documents { all: Status::default(), own_jobs }).unwrap_err();
         assert!(failed.to_string().contains("vipu_own_jobs.c.1000.json"), "{failed}");
         assert_eq!(fs::read(path(1001)).unwrap(), b"b");
         assert!(!path(1002).exists(), "the file of a user without jobs");

@@ -8,7 +8,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, fchown};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 use std::time::{Duration, Instant};
 
 use frontend::StatusComposer;
@@ -59,7 +59,7 @@ struct StatusThread {
 }
 
 impl StatusThread {
-    fn turn(&mut self, plugin: &Arc<Plugin>) {
+    fn turn(&mut self, plugin: &Plugin) {
         let revision = plugin.frontend.status_revision();
         if self.last.is_some_and(|(last, when)| last == revision && when.elapsed() < SIGN_OF_LIFE) {
             return;
@@ -79,7 +79,7 @@ impl StatusThread {
             return;
         }
         let status = if plugin.hides_reservations() { status.without_reservations() } else { status };
-        self.public.publish(&Arc::downgrade(plugin), &dirs, status, plugin.hides_jobs());
+        self.public.publish(&dirs, status, plugin.hides_jobs());
     }
 
     fn write(&mut self, status: &Status, group: Option<String>) {

@@ -37,6 +37,7 @@ mod partition;
 mod plan;
 mod read_document;
 mod safe;
+mod slurm_command;
 mod slurm_files;
 mod status;
 mod steering;
@@ -179,7 +180,7 @@ fn answer(
         Command::Why { id } => page(&|view| why::show(view, id)),
         Command::Job { id } => page(&|view| job::show(view, id)),
         Command::Partition { command: Some(command), .. } => {
-            free::run(command, arguments.common.socket.as_deref(), || Ok(found()?.1), surroundings)
+            free::run(command, arguments.common.socket.as_deref(), surroundings)
         }
         Command::Partition { id, .. } => {
             page(&|view| partition::show(view, id.as_deref().unwrap_or_default()))

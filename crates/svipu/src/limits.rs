@@ -1,11 +1,8 @@
 //! `svipu limits`: the limits of Slurm's accounting on a user's IPUs, and their use.
 //!
-//! It is the only command of svipu that asks slurmctld: scontrol makes one call.
+//! It asks slurmctld: scontrol makes one call.
 
 mod assoc_mgr;
-
-use std::io::ErrorKind;
-use std::process::{Command, Stdio};
 
 use serde::Serialize;
 use vipu_status::Status;
@@ -15,7 +12,7 @@ use crate::error::Failure;
 use crate::surroundings::Surroundings;
 use crate::table::{self, Column};
 use crate::view::{Selection, View, blank_page};
-use crate::{Output, safe};
+use crate::{Output, safe, slurm_command};
 use assoc_mgr::{Holder, Limit, Record, model_of, of_user};
 use vipu_types::{Words, words};
 
@@ -86,13 +83,9 @@ fn user(given: Option<&str>, surroundings: &Surroundings) -> Result<String, Fail
 
 /// The records of slurmctld, with the associations of one user.
 fn ask(user: &str, surroundings: &Surroundings) -> Result<String, Failure> {
-    let mut scontrol = Command::new("scontrol");
+    let mut scontrol = slurm_command::of("scontrol", surroundings);
     scontrol.args(["show", "assoc_mgr", "flags=assoc,qos", &format!("users={user}")]);
-    scontrol.env_clear().envs(&surroundings.variables).stdin(Stdio::null());
-    let output = scontrol.output().map_err(|why| match why.kind() {
-        ErrorKind::NotFound => "this host has no scontrol in PATH, with which svipu asks for limits".into(),
-        _ => words!("cannot run scontrol: {why}"),
-    })?;
+    let output = slurm_command::output(&mut scontrol)?;
     if output.status.success() && !output.stdout.is_empty() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }

@@ -1,12 +1,13 @@
 //! The requests of administrators and users to `vipu_slurmctld.so`, and its answers.
 //!
 //! svipu connects to the admin socket, writes one request as a line of JSON, and reads one line with the
-//! answer. Then the connection is over. Users cannot reach the socket: their requests are symbolic links in a
-//! directory. The crate has only the lines, and it depends on no other crate of the project.
+//! answer. Then the connection is over. Users cannot reach the socket: their requests are jobs that slurmctld
+//! refuses with the answer. The crate has only the lines, and it depends on no other crate of the project.
 #![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
 /// The name of the socket in its directory.
@@ -21,8 +22,11 @@ pub fn socket_beside(pid_file: Option<&str>) -> PathBuf {
 /// The longest line in bytes, without its end.
 pub const LONGEST_LINE: usize = 64 << 10;
 
-/// The longest request of a user in bytes. Some file systems take no longer target of a symbolic link.
-pub const LONGEST_USER_REQUEST: usize = 1000;
+/// The beginning of each answer to a user.
+pub const ANSWER: &str = "vipu: ";
+
+/// What follows [`ANSWER`] if the request is carried out.
+pub const DONE: &str = "done: ";
 
 /// The request of an administrator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,18 +64,15 @@ pub enum Request {
     Reconcile {},
 }
 
-/// The request of a user. The target of a symbolic link is its JSON, and the owner of the link is the user.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum UserRequest {
-    /// Remove a partition that is kept for a failed job of the user.
-    Free {
-        /// The partition's id on its controller.
-        partition: String,
-        /// The reason, for the log.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        reason: Option<String>,
-    },
+/// The request of a user: to remove a partition that is kept for a failed job of this user.
+///
+/// The GRES list of a job carries it to slurmctld, which knows the submitter and refuses the job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserRequest {
+    /// The partition's id on its controller.
+    pub partition: String,
+    /// The reason, for the log.
+    pub reason: Option<String>,
 }
 
 /// The answer to a request.
@@ -143,27 +144,30 @@ impl Request {
 }
 
 impl UserRequest {
-    /// Reads the target of a link.
-    ///
-    /// # Errors
-    /// See [`BadLine`].
-    pub fn parse(target: &[u8]) -> Result<Self, BadLine> {
-        match target.len() {
-            0..=LONGEST_USER_REQUEST => Ok(serde_json::from_slice(target)?),
-            _ => Err(BadLine::TooLong(LONGEST_USER_REQUEST)),
-        }
+    /// The beginning of the GRES. Only slurm-vipu asks for the name before the colon, and sbatch knows it. The type is
+    /// that of no node: it has a point.
+    const GRES: &str = "vipu:free.";
+
+    /// The request in a GRES list.
+    pub fn find(list: &str) -> Option<Self> {
+        let of = |element: &str| {
+            let (before, text) = element.trim().split_once(Self::GRES)?;
+            ["", "gres:", "gres/"].contains(&before).then(|| text.to_owned())
+        };
+        let text = list.split(',').find_map(of)?;
+        let plain = |part: &str| percent_decode_str(part).decode_utf8_lossy().into_owned();
+        Some(match text.split_once('.') {
+            Some((partition, reason)) => Self { partition: plain(partition), reason: Some(plain(reason)) },
+            None => Self { partition: plain(&text), reason: None },
+        })
     }
 
-    /// The request as the target of a link.
-    ///
-    /// # Errors
-    /// It is too long.
-    pub fn to_target(&self) -> Result<String, BadLine> {
-        let target = serde_json::to_string(self)?;
-        match target.len() {
-            0..=LONGEST_USER_REQUEST => Ok(target),
-            _ => Err(BadLine::TooLong(LONGEST_USER_REQUEST)),
-        }
+    /// The request as an element of a GRES list.
+    pub fn to_gres(&self) -> String {
+        const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'-');
+        let escaped = |text: &str| utf8_percent_encode(text, ESCAPED).to_string();
+        let reason = self.reason.as_deref().map(|reason| format!(".{}", escaped(reason)));
+        format!("{}{}{}", Self::GRES, escaped(&self.partition), reason.unwrap_or_default())
     }
 }
 
@@ -245,23 +249,25 @@ mod tests {
 
     #[test]
     fn cli_admin_requests_of_users_have_this_form() {
-        let free = |reason: Option<String>| UserRequest::Free { partition: "slurm_7".into(), reason };
-        for (target, request) in [
-            (r#"{"free":{"partition":"slurm_7"}}"#, free(None)),
-            (r#"{"free":{"partition":"slurm_7","reason":"a\u001b/b"}}"#, free(Some("a\u{1b}/b".into()))),
+        let free = |partition: &str, reason: Option<&str>| UserRequest {
+            partition: partition.into(),
+            reason: reason.map(Into::into),
+        };
+        for (gres, request) in [
+            ("vipu:free.slurm_7", free("slurm_7", None)),
+            ("vipu:free.slurm-7.0", free("slurm-7", Some("0"))),
+            ("vipu:free.a%2C%3A%2F%3D%2E%25.%1B%0A%C3%A4%200%2E", free("a,:/=.%", Some("\u{1b}\n\u{e4} 0."))),
+            ("vipu:free..", free("", Some(""))),
         ] {
-            assert_eq!(request.to_target().unwrap(), target);
-            assert_eq!(UserRequest::parse(target.as_bytes()).unwrap(), request);
+            assert_eq!(request.to_gres(), gres);
+            for list in
+                [gres.to_owned(), format!("gres:gpu:2,gres:{gres}"), format!("gres/{gres},gres/vipu:4")]
+            {
+                assert_eq!(UserRequest::find(&list), Some(request.clone()), "{list}");
+            }
         }
-        let longest = "a".repeat(LONGEST_USER_REQUEST - free(Some(String::new())).to_target().unwrap().len());
-        assert!(UserRequest::parse(free(Some(longest.clone())).to_target().unwrap().as_bytes()).is_ok());
-        assert!(matches!(free(Some(longest + "a")).to_target(), Err(BadLine::TooLong(_))));
-        let mut long = free(None).to_target().unwrap();
-        long.push_str(&" ".repeat(LONGEST_USER_REQUEST));
-        assert!(matches!(UserRequest::parse(long.as_bytes()), Err(BadLine::TooLong(_))));
-        for other in ["", "/etc/passwd", r#"{"reconcile":{}}"#, r#"{"free":{"partition":"a","force":true}}"#]
-        {
-            assert!(matches!(UserRequest::parse(other.as_bytes()), Err(BadLine::Broken(_))), "{other}");
+        for list in ["", "gres:vipu:pod64:16", "gres/vipu:free:slurm_7", "gres:gpu:vipu:free.slurm_7"] {
+            assert_eq!(UserRequest::find(list), None, "{list}");
         }
     }
 }

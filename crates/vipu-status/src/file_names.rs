@@ -24,7 +24,7 @@ pub fn user_of(name: &str, cluster: &str) -> Option<u32> {
     user.strip_suffix(END)?.parse().ok()
 }
 
-/// The directory with the requests of users, beside the document for all users.
+/// The directory in which users of an earlier version made requests, beside the document for all users.
 pub fn requests(cluster: &str) -> String {
     format!("{REQUESTS}{}", safe(cluster))
 }

@@ -1,7 +1,7 @@
 //! What administrators ask of slurmctld by svipu.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
@@ -59,59 +59,50 @@ fn cli_steering_drain_outlives_slurmctld() -> Result<()> {
     })
 }
 
-/// Runs `svipu partition free` as a user does, without the admin socket.
-fn free(cluster: &Cluster, user: &Account, partition: &str) -> Result<Output> {
-    let program = testbed::programs::find("svipu")?;
-    let ipuof = cluster.layout().ipuof();
-    let command = cluster.command(&program.to_string_lossy()).account(user);
-    command.args(&["partition", "free", partition, "--status", &ipuof.to_string_lossy()]).output()
-}
-
 #[test]
 fn cli_steering_user_frees_what_is_kept_for_his_job() -> Result<()> {
     quick().vipu_conf("MaxKeep=600").run(|cluster| {
-        cluster.expect_log("which is no request about a partition");
+        cluster.stop_slurmctld()?;
+        let name = cluster.layout().root().file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        let of_earlier_version = cluster.layout().ipuof().join(format!("vipu_requests.{name}"));
+        fs::create_dir(&of_earlier_version)?;
+        let slurm_user = fs::metadata(cluster.layout().ipuof())?.uid();
+        std::os::unix::fs::chown(&of_earlier_version, Some(slurm_user), None)?;
+        std::os::unix::fs::symlink("{}", of_earlier_version.join("request"))?;
+        cluster.start_slurmctld()?;
+
         let (owner, other) = (Account::named("nobody")?, Account::named("daemon")?);
         let sbatch = cluster.sbatch_command("exit 3", &["--ipus=16", "--ipu-keep=600s"])?;
         let job = cluster.submit(sbatch.account(&owner))?;
-        cluster.await_end(job, LIMIT)?;
         let partition = format!("slurm_{job}");
-        let name = format!("vipu_requests.{}", cluster_name(cluster));
-        let requests = cluster.layout().ipuof().join(name);
-        wait_until("the directory of requests", LIMIT, || Ok(requests.exists()))?;
-        ensure!(fs::metadata(&requests)?.permissions().mode() & 0o7777 == 0o1733);
-
-        // A request of another user, and links to a file of the owner, change nothing.
-        let target = format!(r#"{{"free":{{"partition":"{partition}"}}}}"#);
-        let victim = cluster.layout().root().join("victim");
-        fs::write(&victim, &target)?;
-        std::os::unix::fs::chown(&victim, Some(owner.uid), None)?;
-        fs::hard_link(&victim, requests.join("hard"))?;
-        let place = requests.join("theirs");
-        let link = cluster.command("ln").account(&other);
-        link.args(&["-s", "--", &target, &place.to_string_lossy()]).success()?;
-        let is_left = |name: &str| fs::symlink_metadata(requests.join(name)).is_ok();
-        wait_until("the end of both files", LIMIT, || Ok(!is_left("hard") && !is_left("theirs")))?;
-        ensure!(fs::read_to_string(&victim)? == target);
+        logged(cluster, &format!("partition {partition} is kept until"))?;
+        let free = |user: &Account| {
+            svipu(cluster, user, &["partition", "free", &partition, "--reason", "seen, 100%"])
+        };
+        let Output { code, stdout, stderr, .. } = free(&other)?;
+        let refusal = format!(
+            "svipu: partition {partition} is unknown, or of another user: `svipu --me partitions` lists yours\n"
+        );
+        ensure!(code == 1 && stdout.is_empty() && stderr == refusal, "{code}: {stdout}{stderr}");
         ensure!(cluster.mock().partitions()? == [partition.clone()], "it is gone");
-        let Output { code, stderr, .. } = free(cluster, &other, &partition)?;
-        ensure!(code == 1 && stderr.contains("is of user nobody: only this user can free it"), "{stderr}");
 
-        let Output { code, stdout, stderr, .. } = free(cluster, &owner, &partition)?;
+        let Output { code, stdout, stderr, .. } = free(&owner)?;
         let freed = format!("{partition} was kept for job {job} and is being removed\n");
         ensure!(code == 0 && stdout == freed, "{code}: {stdout}{stderr}");
         cluster.mock().await_removed(&partition, LIMIT)?;
+        let by_hand = cluster.command("sbatch").account(&owner);
+        let Output { code, stderr, .. } =
+            by_hand.args(&[&format!("--gres=vipu:free.{partition}"), "--wrap=true"]).output()?;
+        let is_answer = ["is unknown", "is being removed already"].iter().any(|words| stderr.contains(words));
+        ensure!(code == 1 && is_answer, "{code}: {stderr}");
+        ensure!(cluster.jobs()?.iter().all(|it| it.id == job), "a request became a job");
+        logged(cluster, &format!("its user {} wants it (seen, 100%)", owner.uid))?;
         let audit = cluster.layout().state().join("vipu_audit.jsonl");
         wait_until("the line of the audit log", LIMIT, || {
             Ok(fs::read_to_string(&audit)?.contains(&format!(r#""by":"{}""#, owner.uid)))
-        })
+        })?;
+        wait_until("the end of the earlier directory", LIMIT, || Ok(!of_earlier_version.exists()))
     })
-}
-
-/// The name of the cluster, as the testbed gives it.
-fn cluster_name(cluster: &Cluster) -> String {
-    let root = cluster.layout().root();
-    root.file_name().unwrap_or_default().to_string_lossy().to_lowercase()
 }
 
 #[test]

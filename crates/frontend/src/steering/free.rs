@@ -2,77 +2,110 @@
 
 use ledger::{Action, Claim, DriverAction, Event, Phase, Step};
 use tracing::info;
+use vipu_admin::UserRequest;
 use vipu_types::{PartitionId, Words, shown, words};
 
 use super::Outcome;
 use crate::frontend::Frontend;
 
-/// What becomes of a partition that is to be removed.
+/// The holder of a partition that is to be removed.
 enum Holder {
     /// A failed job, for which it is kept.
-    Kept(Claim),
+    Kept,
     /// The next job. It is idle.
     Idle,
     /// A job that has ended. It is being reset.
-    Resetting(Claim),
+    Resetting,
     /// A job that waits for its nodes.
-    Prepared(Claim),
+    Prepared,
     /// A job that has its nodes.
-    Begun(Claim),
+    Begun,
     /// Nobody. It is being removed.
     Leaving,
-    /// No job of this cluster.
-    Foreign,
 }
 
 impl Frontend {
-    /// Removes a partition at the request of this user. False, and nothing is changed, unless it is kept for a
-    /// failed job of the user. Does not wait.
-    pub fn free_own(&self, user: u32, partition: &str, reason: Option<&str>) -> bool {
-        let Ok(partition) = PartitionId::new(partition) else { return false };
-        let Holder::Kept(claim) = self.holder(&partition) else { return false };
-        if claim.user != user || self.out_of_order().is_some() {
-            return false;
+    /// Removes a partition at the request of this user, if it is kept for a failed job of the user. The error says why
+    /// nothing is changed. It is the same for a partition of another user and for one that there is not. Does not wait.
+    pub fn free_own(&self, user: u32, request: &UserRequest) -> Outcome {
+        self.must_be_in_order()?;
+        let unknown = || {
+            let partition = shown(&request.partition);
+            words!(
+                "partition {partition} is unknown, or of another user: `svipu --me partitions` lists yours"
+            )
+        };
+        let partition = PartitionId::new(&*request.partition).map_err(|_| unknown())?;
+        let (holder, claim) = self.holder(&partition).ok_or_else(unknown)?;
+        match holder {
+            Holder::Idle => Err(words!("{partition} is idle: no job has it, and the next one can get it")),
+            _ if claim.user != user => Err(unknown()),
+            Holder::Kept => {
+                let why =
+                    request.reason.as_deref().map(|why| format!(" ({})", shown(why))).unwrap_or_default();
+                info!(
+                    "{}: partition {partition} is kept no longer: its user {user} wants it{why}",
+                    claim.run
+                );
+                self.must_tell(Event::KeepOver(partition))?;
+                Ok(self.kept_no_longer(&claim))
+            }
+            Holder::Resetting => Err(words!("{partition} is being reset after job {}", claim.run.job)),
+            Holder::Prepared | Holder::Begun => Err(self.has_it(&claim)),
+            Holder::Leaving => Err(self.is_leaving(&partition)),
         }
-        let why = reason.map(|reason| format!(" ({})", shown(reason))).unwrap_or_default();
-        info!("{}: partition {partition} is kept no longer: its user {user} wants it{why}", claim.run);
-        self.tell(Event::KeepOver(partition))
     }
 
     pub(super) fn free(&self, partition: &str, force: bool) -> Outcome {
         let partition = PartitionId::new(partition).map_err(Words::of)?;
-        let is_of_pool = self.ledger().is_of_pool(&partition);
-        let goes = if is_of_pool { "goes back into the pool" } else { "is being removed" };
-        match self.holder(&partition) {
-            Holder::Kept(claim) => {
+        let is_of_pool = self.is_of_pool(&partition);
+        let Some((holder, claim)) = self.holder(&partition) else {
+            return if is_of_pool {
+                self.free_in_pool(partition)
+            } else {
+                self.free_foreign(partition, force)
+            };
+        };
+        let job = claim.run.job;
+        match holder {
+            Holder::Kept => {
                 self.must_tell(Event::Freed(partition))?;
-                Ok(format!("{} was kept for job {} and {goes}", claim.partition, claim.run.job))
+                Ok(self.kept_no_longer(&claim))
             }
             Holder::Idle if is_of_pool => Err(words!("{partition} is free: the next job can get it")),
             Holder::Idle => {
                 self.must_tell(Event::Freed(partition.clone()))?;
                 Ok(format!("{partition} was idle and is being removed"))
             }
-            Holder::Resetting(claim) => {
-                Err(words!("{partition} is being reset after job {}: free it when it is idle", claim.run.job))
+            Holder::Resetting => {
+                Err(words!("{partition} is being reset after job {job}: free it when it is idle"))
             }
-            Holder::Prepared(claim) => {
-                let job = claim.run.job;
+            Holder::Prepared => {
                 self.must_tell(Event::Forgo { job, in_vain: true })?;
                 Ok(format!("{partition} was prepared for job {job}, which waits on, and is being removed"))
             }
-            Holder::Begun(claim) => {
-                let job = claim.run.job;
-                let removes = if is_of_pool { "frees" } else { "removes" };
-                Err(words!(
-                    "job {job} has {partition}: `scancel {job}` ends the job and {removes} the partition"
-                ))
-            }
-            Holder::Leaving if is_of_pool => Err(words!("{partition} is being given back already")),
-            Holder::Leaving => Err(words!("{partition} is being removed already")),
-            Holder::Foreign if is_of_pool => self.free_in_pool(partition),
-            Holder::Foreign => self.free_foreign(partition, force),
+            Holder::Begun => Err(self.has_it(&claim)),
+            Holder::Leaving => Err(self.is_leaving(&partition)),
         }
+    }
+
+    fn is_of_pool(&self, partition: &PartitionId) -> bool {
+        self.ledger().is_of_pool(partition)
+    }
+
+    fn kept_no_longer(&self, Claim { partition, run, .. }: &Claim) -> String {
+        let goes = if self.is_of_pool(partition) { "goes back into the pool" } else { "is being removed" };
+        format!("{partition} was kept for job {} and {goes}", run.job)
+    }
+
+    fn has_it(&self, Claim { partition, run, .. }: &Claim) -> Words {
+        let (job, removes) = (run.job, if self.is_of_pool(partition) { "frees" } else { "removes" });
+        words!("job {job} has {partition}: `scancel {job}` ends the job and {removes} the partition")
+    }
+
+    fn is_leaving(&self, partition: &PartitionId) -> Words {
+        let goes = if self.is_of_pool(partition) { "given back" } else { "removed" };
+        words!("{partition} is being {goes} already")
     }
 
     /// Gives a partition of a pool that no job has to jobs again.
@@ -87,22 +120,24 @@ impl Frontend {
         Ok(done)
     }
 
-    fn holder(&self, partition: &PartitionId) -> Holder {
+    /// The holder of a partition and its last claim. `None` if no job of this cluster has it.
+    fn holder(&self, partition: &PartitionId) -> Option<(Holder, Claim)> {
         let ledger = self.ledger();
-        let Some(claim) = ledger.holder(partition).cloned() else { return Holder::Foreign };
+        let claim = ledger.holder(partition)?.clone();
         let phase = ledger.phase_of(&claim);
         let live = ledger.live_claim(claim.run.job).filter(|live| live.partition == *partition);
         let early = ledger.preparation(claim.run.job).filter(|early| early.claim.partition == *partition);
-        match () {
-            () if phase.is_some_and(Phase::is_kept) => Holder::Kept(claim),
+        let holder = match () {
+            () if phase.is_some_and(Phase::is_kept) => Holder::Kept,
             () if phase.is_some_and(Phase::is_idle) => Holder::Idle,
             () if matches!(phase, Some(Phase::Releasing { step: Step::MakeIdle { .. }, .. })) => {
-                Holder::Resetting(claim)
+                Holder::Resetting
             }
-            () if early.is_some() => Holder::Prepared(claim),
-            () if live.is_some() => Holder::Begun(claim),
+            () if early.is_some() => Holder::Prepared,
+            () if live.is_some() => Holder::Begun,
             () => Holder::Leaving,
-        }
+        };
+        Some((holder, claim))
     }
 
     /// Removes a partition that no job of this cluster has.

@@ -35,9 +35,7 @@ impl Frontend {
     }
 
     fn outcome(&self, by: &str, request: Request) -> Outcome {
-        if let Some(why) = self.out_of_order() {
-            return Err(words!("slurm-vipu does nothing until slurmctld is restarted: {why}"));
-        }
+        self.must_be_in_order()?;
         match request {
             Request::Drain { ipus, reason, until } => self.drain(by, &ipus, &reason, until),
             Request::Resume { ipus, .. } => self.resume(&ipus),
@@ -90,6 +88,11 @@ impl Frontend {
             _ => format!("{controllers} controllers for their"),
         };
         Ok(format!("asked {asked} IPUs and partitions; `svipu` shows the answers"))
+    }
+
+    fn must_be_in_order(&self) -> Result<(), Words> {
+        let told = |why| Err(words!("slurm-vipu does nothing until slurmctld is restarted: {why}"));
+        self.out_of_order().map_or(Ok(()), told)
     }
 
     fn must_tell(&self, event: Event) -> Result<(), Words> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use frontend::{Frontend, StatusComposer};
 use ledger::{Action, Claim, DriverAction, Event, Millis, Seconds, SeenPartition};
-use vipu_admin::{Answer, Request};
+use vipu_admin::{Answer, Request, UserRequest};
 use vipu_status::{Ipus, Writer};
 use vipu_types::{IpuCount, JobRun, PartitionId, Place, Placement};
 
@@ -39,10 +39,15 @@ fn site() -> (Frontend, Orders) {
     (frontend, orders)
 }
 
-/// The answer to `drain IPUS`, `resume IPUS`, `free ID` or `free! ID` with force.
+/// The answer to `drain IPUS`, `resume IPUS`, `free ID`, `free! ID` with force, or `1000 ID`, with which user 1000 wants
+/// it freed.
 fn answer(frontend: &Frontend, request: &str) -> String {
     let (what, name) = request.split_once(' ').unwrap();
     let (name, reason) = (name.to_owned(), "new switch".to_owned());
+    if let Ok(user) = what.parse() {
+        let freed = frontend.free_own(user, &UserRequest { partition: name, reason: Some(reason) });
+        return freed.map_or_else(|why| format!("refused: {why}"), |done| format!("done: {done}"));
+    }
     let answer = frontend.steer(
         "root",
         match what {
@@ -176,14 +181,26 @@ fn cli_steer_partitions_are_freed_unless_a_running_job_has_them() {
     }
     frontend.tell(Event::Prepare(Claim { run: JobRun::waiting(3, 0, NOW), ..claim(3) }));
     frontend.tell(Event::Orphan(claim(4)));
-    for (user, id) in [(1001, "slurm_2"), (0, "slurm_2"), (1000, "slurm_1"), (1000, "slurm_99"), (1000, "/")]
+    for request in
+        ["1001 slurm_2", "0 slurm_2", "1001 slurm_1", "1001 slurm_4", "1000 slurm_99", "1000 \u{1b}"]
     {
-        assert!(!frontend.free_own(user, id, None), "{user} {id}");
+        let name = request.split_once(' ').unwrap().1.escape_default();
+        let refused = "is unknown, or of another user: `svipu --me partitions` lists yours";
+        assert_eq!(answer(&frontend, request), format!("refused: partition {name} {refused}"));
     }
-    assert!(frontend.free_own(1000, "slurm_6", Some("seen")) && !frontend.free_own(1000, "slurm_6", None));
     plays(
         &frontend,
         &[
+            ("1000 slurm_6", "done: slurm_6 was kept for job 6 and is being removed"),
+            ("1000 slurm_6", "refused: slurm_6 is being removed already"),
+            (
+                "1000 slurm_1",
+                "refused: job 1 has slurm_1: `scancel 1` ends the job and removes the partition",
+            ),
+            (
+                "1000 slurm_3",
+                "refused: job 3 has slurm_3: `scancel 3` ends the job and removes the partition",
+            ),
             (
                 "free slurm_1",
                 "refused: job 1 has slurm_1: `scancel 1` ends the job and removes the partition",
@@ -246,7 +263,7 @@ fn cli_steer_reconcile_asks_each_controller() {
     );
     frontend.give_up("no journal");
     let refused = "refused: slurm-vipu does nothing until slurmctld is restarted: no journal";
-    assert_eq!(answer(&frontend, "drain pod64"), refused);
+    plays(&frontend, &[("drain pod64", refused), ("1000 slurm_1", refused)]);
 }
 
 #[test]
@@ -259,10 +276,14 @@ fn cli_steer_free_removes_an_idle_partition() {
     frontend.tell(Event::Fini { job: 1, ending: ledger::Ending::Unheld });
     frontend.tell(Event::NodesDone(partition.clone()));
     let why = "refused: slurm_1 is being reset after job 1: free it when it is idle";
-    plays(&frontend, &[("free slurm_1", why)]);
+    plays(
+        &frontend,
+        &[("free slurm_1", why), ("1000 slurm_1", "refused: slurm_1 is being reset after job 1")],
+    );
     frontend.tell(Event::Idle(partition));
-    assert!(!frontend.free_own(1000, "slurm_1", None));
-    plays(&frontend, &[("free slurm_1", "done: slurm_1 was idle and is being removed")]);
+    let idle = "refused: slurm_1 is idle: no job has it, and the next one can get it";
+    let done = "done: slurm_1 was idle and is being removed";
+    plays(&frontend, &[("1000 slurm_1", idle), ("free slurm_1", done)]);
     assert!(matches!(orders.take().last(), Some(Action::Driver(DriverAction::Remove(_)))));
 }
 

@@ -121,8 +121,8 @@ pub(super) fn admin(bytes: &[u8]) {
         Ok(request) => assert_eq!(Request::parse(&request.to_line().unwrap()).unwrap(), request),
         Err(why) => assert!(!why.to_string().is_empty()),
     }
-    if let Ok(request) = UserRequest::parse(bytes) {
-        assert_eq!(UserRequest::parse(request.to_target().unwrap().as_bytes()).unwrap(), request);
+    if let Some(request) = UserRequest::find(&String::from_utf8_lossy(bytes)) {
+        assert_eq!(UserRequest::find(&request.to_gres()), Some(request));
     }
 }
 
@@ -132,7 +132,7 @@ pub(super) fn admin_seeds() -> Vec<Vec<u8>> {
         r#"{"resume":{"ipus":"pod64","reason":null}}"#,
         r#"{"free":{"partition":"slurm_7","reason":"\u001b[2J","force":true}}"#,
         r#"{"reconcile":{}}"#,
-        r#"{"free":{"partition":"slurm_7"}}"#,
+        "gpu:2,gres/vipu:free.slurm_7.new%20switch",
     ];
     requests.map(Into::into).into()
 }

@@ -1,6 +1,9 @@
-//! The commands of administrators, with a server in this process.
+//! The commands of administrators, with a server in this process, and the request of a user, with an sbatch that prints
+//! a text.
 
+use std::fs::{self, Permissions};
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
@@ -92,6 +95,40 @@ fn cli_svipu_steering_finds_the_socket_by_the_rule_of_slurmctld() {
     assert_eq!(looked(), "DIR/own");
     write("vipu.conf", "AdminSocket=none");
     assert_eq!(looked(), "DIR/vipu.conf says AdminSocket=none, so slurmctld takes no requests\n");
+}
+
+#[test]
+fn cli_svipu_free_of_a_user_has_the_answer_of_slurmctld() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    let conf = place("slurm.conf");
+    let free = |words: &[&str]| {
+        let words = ["svipu", "partition", "free", "slurm_7"].iter().chain(words);
+        let arguments = Arguments::try_parse_from(words).unwrap();
+        printed(&svipu::run(&arguments, &surroundings(&[("PATH", folder.path()), ("SLURM_CONF", &conf)])))
+    };
+    let mut all = free(&[]);
+    let mut after = |said: &str, exit: u8| {
+        let errors = place("errors");
+        fs::write(&errors, said.replace("! ", "sbatch: error: ")).unwrap();
+        let script = format!(
+            "#!/bin/sh\necho \"$@\" > {}; /bin/cat {} >&2; exit {exit}\n",
+            place("words").display(),
+            errors.display()
+        );
+        fs::write(place("sbatch"), script).unwrap();
+        fs::set_permissions(place("sbatch"), Permissions::from_mode(0o755)).unwrap();
+        all += &format!("sbatch: {}\n{}\n", said.replace('\u{1b}', "ESC"), free(&["--reason", "seen, 5%\n"]));
+        fs::read_to_string(place("words")).unwrap()
+    };
+    let gres = "allocation failure: Invalid generic resource (gres) specification";
+    let words = after(&format!("! vipu: done: slurm_7 was kept for job 7 and is being removed\n{gres}"), 1);
+    assert_eq!(words, "--test-only --gres=vipu:free.slurm_7.seen%2C%205%25%5Cn --wrap=true\n");
+    after(&format!("sbatch: lua: hello\n! vipu: job 7 has slurm_7: \u{1b}\n{gres}"), 1);
+    after("allocation failure: Unable to contact slurm controller (connect failure)", 1);
+    after("! name an account\nallocation failure: Unspecified error", 1);
+    after("sbatch: Job 8 to start at 2026-11-30T12:00:00 using 1 processors on nodes n1 in partition p", 0);
+    assert_snapshot!(all);
 }
 
 #[test]
