@@ -133,6 +133,7 @@ impl Facts {
         found.extend(self.admin_socket.clone());
         found.extend(self.status_dirs.clone());
         found.extend(status_dir::group(host, slurm, models));
+        found.extend(status_dir::earlier_requests(host, slurm, models));
         found.extend(status.and_then(|status| status_document::clocks(status, host.now)));
         found.extend(status_document::age(&self.document, is_status_expected, host.now));
         found.extend(

@@ -1,6 +1,9 @@
 //! The directory and the group of the status document, if vipu.conf names them.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use vipu_status::file_names;
 
 use crate::finding::Finding;
 use crate::host::{Host, OwnerAndMode, Unseen, can_write};
@@ -53,6 +56,23 @@ fn of_directory(slurm: &Slurm, path: String, named_in: &str, facts: OwnerAndMode
     let user = slurm.user.filter(|user| !can_write(*user, owner, mode))?;
     let what = format!("it belongs to user {owner}, so that SlurmUser cannot write in it (StatusDir)");
     Some(Finding::warning(&path, what, format!("chown {user} {path}")))
+}
+
+/// No directory of the status document has the directory in which users of an earlier version made requests. slurmctld
+/// removes it at its start, but not directories of users in it.
+pub(crate) fn earlier_requests(host: &Host<'_>, slurm: &Slurm, models: &[ModelFile]) -> Vec<Finding> {
+    let cluster = slurm.value("ClusterName").unwrap_or_default().to_lowercase();
+    let of_models = settings(models).filter(|_| slurm.is_controller_host);
+    let dirs: BTreeSet<_> =
+        of_models.filter_map(|(_, own)| own.status_dir.as_ref().or(own.ipuof_dir.as_ref())).collect();
+    let paths = dirs.into_iter().map(|dir| dir.join(file_names::requests(&cluster)));
+    let left = paths.filter(|path| host.at(path).symlink_metadata().is_ok());
+    let finding = |path: PathBuf| {
+        let path = path.display();
+        let what = "users of an earlier version made requests here, and this version does not look at them";
+        Finding::warning(path.to_string(), what, format!("rm -r {path}"))
+    };
+    left.map(finding).collect()
 }
 
 /// StatusGroup is a group, and SlurmUser is in it. That of the first model that has one counts, as for slurmctld.

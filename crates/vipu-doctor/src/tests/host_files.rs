@@ -74,6 +74,7 @@ fn cli_doctor_status_files_are_wrong() {
                 facts.admin_socket = None;
             }
         }),
+        ("earlier requests", |tree| fs::create_dir(tree.path("/shared/status/vipu_requests.test")).unwrap()),
         ("no group", |tree| tree.replace(VIPU, "Group=ipus", "Group=ipsu")),
         ("not in the group", |tree| tree.replace(VIPU, "Group=ipus", "Group=others")),
     ]);
