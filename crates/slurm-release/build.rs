@@ -18,7 +18,7 @@ const MEMBERS: &[(&str, &str)] = &[
          details job_resrcs alloc_resp_port tres_per_node tres_per_job tres_per_task node_bitmap \
          node_bitmap_cg het_job_id restart_cnt start_time end_time time_limit priority bit_flags \
          preempt_time prep_epilog_cnt epilog_running part_ptr qos_ptr resv_name user_name spank_job_env \
-         spank_job_env_size array_recs exit_code batch_host step_list deadline array_job_id array_task_id het_job_offset \
+         spank_job_env_size array_recs exit_code batch_host step_list deadline array_job_id array_task_id het_job_offset het_job_list \
          name account licenses gres_list_req gres_list_alloc tres_req_cnt tres_alloc_cnt limit_set.tres",
     ),
     ("job_details", "magic prolog_running env_sup env_cnt begin_time requeue submit_time whole_node"),
@@ -42,7 +42,7 @@ const MEMBERS: &[(&str, &str)] = &[
     (
         "job_desc_msg",
         "tres_per_node tres_per_job tres_per_task tres_per_socket partition qos reservation script \
-         licenses spank_job_env spank_job_env_size min_nodes max_nodes shared",
+         licenses spank_job_env spank_job_env_size min_nodes max_nodes shared het_job_offset",
     ),
     ("slurmctld_lock", "conf job node part fed"),
     ("slurmctld_resv", "magic licenses start_time end_time"),

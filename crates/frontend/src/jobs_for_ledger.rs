@@ -10,20 +10,21 @@ use crate::frontend::Frontend;
 use crate::request::Resolved;
 use crate::slurm::{Job, Test};
 
-/// The request of a job and its place in line.
-pub(crate) fn wish(job: impl Job, wanted: &Resolved) -> Wish {
-    let rank = Rank {
-        in_reservation: job.is_in_reservation(),
-        tier: job.priority_tier(),
-        priority: job.priority(),
-        job: std::cmp::Reverse(job.id()),
-    };
+/// The request of a job and its place in line. A heterogeneous job starts as a whole: its place is that of its last
+/// component.
+pub(crate) fn wish<J: Job>(job: J, wanted: &Resolved) -> Wish {
+    let components = job.components();
+    let rank = |of: J| (of.is_in_reservation(), of.priority_tier(), of.priority());
+    let last = components.iter().map(|component| rank(*component)).min();
+    let (in_reservation, tier, priority) = last.unwrap_or_else(|| rank(job));
+    let rank = Rank { in_reservation, tier, priority, job: std::cmp::Reverse(job.id()) };
     Wish {
         model: wanted.model.clone(),
         size: wanted.size,
         rank,
         duration: ledger::span(job.time_limit()),
         controllers: None,
+        components: components.into_iter().map(J::id).collect(),
     }
 }
 
@@ -69,8 +70,8 @@ impl<J: Job> Jobs for InSlurm<J> {
     }
 
     fn waits(&self, job: u32) -> bool {
-        let waits = |job: J| job.is_pending() && job.priority() != 0 && !job.is_at_array_limit();
-        self.any.other(job).is_some_and(waits)
+        let waits = |job: &J| job.is_pending() && job.priority() != 0 && !job.is_at_array_limit();
+        self.any.other(job).is_some_and(|job| waits(&job) && job.components().iter().all(waits))
     }
 
     fn expected(&self, job: u32) -> Option<Seconds> {

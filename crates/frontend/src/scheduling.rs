@@ -9,7 +9,7 @@ use crate::between_callbacks::{Asked, BetweenCallbacks, OnNodes, Told};
 use crate::cabling::GroupIpus;
 use crate::frontend::Frontend;
 use crate::internal_error;
-use crate::jobs_for_ledger::candidates;
+use crate::jobs_for_ledger::{InSlurm, candidates};
 use crate::mode_host;
 use crate::mutex::lock;
 use crate::node_choice::{self, Choice};
@@ -283,6 +283,9 @@ pub fn after<J: JobMut>(
         accounting::waive_for_whole_nodes(frontend, job);
     }
     if !job.mentions_vipu() {
+        if question == Question::When && job.is_backfill_test() && !job.is_test_of_now() {
+            note_component(frontend, job, Some(Seconds(job.start_time())));
+        }
         return Verdict::Go;
     }
     let wanted = frontend.models().wanted(**job);
@@ -317,6 +320,25 @@ pub fn refused(frontend: &Frontend, job: impl Job, test: &mut impl Test) -> bool
     is_repeated
 }
 
+/// Notes when this component of a heterogeneous job with IPUs could start. All its components are then expected at their
+/// common start.
+fn note_component(frontend: &Frontend, job: &mut impl JobMut, start: Option<Seconds>) {
+    let all = job.components();
+    if !all.iter().any(|component| component.mentions_vipu()) {
+        return;
+    }
+    let components: Vec<_> = all.iter().map(|component| component.id()).collect();
+    let jobs = InSlurm::new(frontend, **job);
+    let common = frontend.ledger().note_component(&components, job.id(), start, &jobs);
+    let Some(common) = common else { return };
+    let mut earlier = all;
+    earlier.retain(|component| component.id() != job.id() && component.start_time() < common.0);
+    job.expect_start_of_components(common.0);
+    for component in earlier {
+        reason_now(frontend, component).into_iter().for_each(|why| frontend.show_reason(component.id(), why));
+    }
+}
+
 /// Corrects the start that the stock selector found: the job cannot start before its IPUs are free.
 fn will_run(
     frontend: &Frontend,
@@ -341,7 +363,9 @@ fn will_run(
         }
     }
     let start = if by_backfill && !job.is_test_of_now() {
-        ipus.plan(&asking, nodes_free)
+        let start = ipus.plan(&asking, nodes_free);
+        note_component(frontend, job, start);
+        start
     } else if over_share(frontend, **job, wanted).is_some()
         || mode_host::misfit(frontend, wanted, test.fewest()).is_some()
     {

@@ -49,6 +49,8 @@ pub trait Job: Copy {
 
     /// Another job, under the same lock.
     fn other(self, id: u32) -> Option<Self>;
+    /// The components of its heterogeneous job, the leader first. None for other jobs.
+    fn components(self) -> Vec<Self>;
 }
 
 /// The id of the job, or of the leader of its heterogeneous job. Slurm requeues and releases a heterogeneous
@@ -81,6 +83,7 @@ pub trait JobMut: Deref<Target: Job> {
     fn begin_soon(&mut self, delay: Duration);
     fn end_by_deadline(&mut self);
     fn expect_start(&mut self, time: i64);
+    fn expect_start_of_components(&mut self, time: i64);
     fn set_reason(&mut self, text: &str);
     fn clear_reason(&mut self);
     fn wait_for_its_turn(&mut self);
@@ -164,6 +167,9 @@ pub trait JobDescription {
     /// The licences of the cluster: `Licenses` in slurm.conf.
     fn site_licenses(&self) -> Option<String>;
     fn names_reservation(&self) -> bool;
+    /// The number of this component of a heterogeneous job. Slurm submits all components on one thread, one after the
+    /// other.
+    fn component(&self) -> Option<u32>;
     /// The numbers of nodes that the job asks for.
     fn asked_nodes(&self) -> RangeInclusive<u32>;
     fn is_batch(&self) -> bool;

@@ -1,9 +1,11 @@
 //! Checks and completes requests, at submit and when a job is changed. All of it runs under slurmctld's
 //! locks: no I/O, no waiting.
 
+use std::cell::Cell;
+
 use ledger::Ledger;
 use tracing::info;
-use vipu_types::{Grant, GresRequest, JobOption, Words, words};
+use vipu_types::{Grant, GresRequest, JobOption, ModelName, Words, words};
 
 use crate::clocks_and_queues::Outside;
 use crate::frontend::Frontend;
@@ -27,6 +29,10 @@ pub fn submitted(
     description: &mut impl JobDescription,
 ) -> Result<Option<String>, Words> {
     let options = description.options(JobOption::PREFIX);
+    let component = description.component();
+    if component == Some(0) {
+        EARLIER_COMPONENTS.take();
+    }
     if options.is_empty() && !description.mentions_vipu() {
         complete_licenses(frontend, description, None, None, licenses::of_new)?;
         return Ok(None);
@@ -51,6 +57,12 @@ pub fn submitted(
     let named = request.standing.slurm_partitions.filter(|_| !takes_its_place(description));
     there_are_ipus(frontend, description, named.as_deref(), &taken.resolved)?;
     let model = &taken.resolved.model;
+    if component.is_some() {
+        let mut components = EARLIER_COMPONENTS.take();
+        components.push(taken.resolved.clone());
+        fit_together(frontend, model, &components)?;
+        EARLIER_COMPONENTS.set(components);
+    }
     if frontend.models().has_hosts(model) {
         description.take_whole_nodes();
     }
@@ -63,6 +75,27 @@ pub fn submitted(
     let room = why_not_now(&frontend.ledger(), description, &taken);
     let notices: Vec<_> = taken.notice(&canonical).into_iter().chain(shortened).chain(room).collect();
     Ok((!notices.is_empty()).then(|| notices.join("\n")))
+}
+
+thread_local! {
+    /// The components before this one of the heterogeneous job that is submitted.
+    static EARLIER_COMPONENTS: Cell<Vec<Resolved>> = const { Cell::new(Vec::new()) };
+}
+
+/// Refuses a heterogeneous job whose components can never have their IPUs of a model together.
+fn fit_together(frontend: &Frontend, model: &ModelName, components: &[Resolved]) -> Result<(), String> {
+    let of_model = components.iter().filter(|component| component.model == *model);
+    let sizes: Vec<_> = of_model.map(|component| component.size).collect();
+    if sizes.len() < 2 || frontend.models().shared_partition(model).is_some() {
+        return Ok(());
+    }
+    let asked: u32 = sizes.iter().map(|size| size.get()).sum();
+    match frontend.ledger().too_few_together(model, sizes) {
+        Some(all) => {
+            Err(format!("vipu: the components ask for {asked} IPUs of {model} together, which has {all}"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Completes the licences of a new or of a changed job. `of_job` are those of a job that is changed.
@@ -196,6 +229,10 @@ fn judge_change(
     };
     let slurm_partitions = request.standing.slurm_partitions.as_deref();
     there_are_ipus(frontend, description, slurm_partitions, &taken.resolved)?;
+    let others = job.components().into_iter().filter(|component| component.id() != job.id());
+    let others = others.filter_map(|component| frontend.models().wanted(component).ok()?);
+    let components: Vec<_> = others.chain([taken.resolved.clone()]).collect();
+    fit_together(frontend, &taken.resolved.model, &components)?;
     Ok(Some(taken))
 }
 

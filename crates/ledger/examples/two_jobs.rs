@@ -74,7 +74,14 @@ impl Site {
         let now = self.jobs.now;
         let rank = Rank { in_reservation: false, tier: 1, priority: 1, job: Reverse(job) };
         let size = IpuCount::new(ipus)?;
-        let wish = Wish { model: model.clone(), size, rank, duration: LIMIT, controllers: None };
+        let wish = Wish {
+            model: model.clone(),
+            size,
+            rank,
+            duration: LIMIT,
+            controllers: None,
+            components: Default::default(),
+        };
         let controller = match self.ledger.may_start(&wish, &self.jobs) {
             Ok(controller) => controller,
             Err(reason) => {

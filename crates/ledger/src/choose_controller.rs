@@ -1,9 +1,11 @@
 //! The choice of a controller with room, or the reason why none has room.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use vipu_types::{ControllerName, IpuCount, ModelName, PodId, Words};
 
+use crate::free_blocks::FreeBlocks;
 use crate::model::Model;
 use crate::pod::Pod;
 use crate::waiting_line::is_among;
@@ -66,6 +68,23 @@ impl Ledger {
     /// The reason to wait.
     pub fn room_for(&self, wish: &Wish) -> Result<ControllerName, Wait> {
         self.first_with_room(&wish.model, wish.size, wish.controllers.as_ref())
+    }
+
+    /// The IPUs of all Pods of a model, if they cannot have partitions of all these sizes together. None if they can, or
+    /// if a Pod was not reached yet.
+    pub fn too_few_together(&self, model: &ModelName, mut sizes: Vec<IpuCount>) -> Option<u32> {
+        let pods =
+            self.models.get(model)?.pods().iter().map(|id| self.pods.get(id).filter(|pod| pod.is_reached()));
+        let empty = |pod: &Pod| FreeBlocks::new(pod.hardware().ipus, pod.layout(), []);
+        let mut empty = pods.map(|pod| pod.map(empty)).collect::<Option<Vec<_>>>()?;
+        let all = empty.iter().map(FreeBlocks::free).sum();
+        sizes.sort_unstable_by_key(|size| Reverse(*size));
+        let fit = sizes.into_iter().all(|size| {
+            let pod = empty.iter_mut().find(|blocks| blocks.first_for(size).is_some());
+            pod.map(|blocks| blocks.take(size, &mut |_| {})).is_some()
+        });
+        // A Pod whose controller knows no IPUs is not set up yet.
+        (!fit && all > 0).then_some(all)
     }
 
     fn first_with_room(

@@ -130,6 +130,7 @@ mod forecast;
 mod free_blocks;
 mod free_times;
 mod free_times_cache;
+mod het_jobs;
 mod idle;
 mod invariant;
 mod ipu_holders;

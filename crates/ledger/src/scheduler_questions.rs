@@ -1,6 +1,6 @@
 //! The questions of a scheduler: whether a job may start, when it could, and which jobs have to end for it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use vipu_types::{ControllerName, ModelName, Place, PodId};
 
@@ -51,6 +51,20 @@ impl Ledger {
     /// # Errors
     /// The reason to wait.
     pub fn why_not_now(&mut self, wish: &Wish, jobs: &impl Jobs) -> Result<ControllerName, Wait> {
+        let alone = self.why_not_alone(wish, jobs);
+        let is_sibling =
+            |why: &Wait| matches!(why, Wait::Planned { job, .. } if wish.components.contains(job));
+        let alone = if alone.as_ref().is_err_and(is_sibling) { self.room_for(wish) } else { alone }?;
+        if self.start_together(wish, jobs.now(), jobs) == Some(jobs.now()) {
+            return Ok(alone);
+        }
+        let in_line = self.components_in_line(wish);
+        let ipus = in_line[&wish.model].iter().map(|component| component.size.get()).sum();
+        Err(Wait::Together { model: wish.model.clone(), ipus })
+    }
+
+    /// The answer of [`Ledger::why_not_now`] without the other components of a heterogeneous job.
+    fn why_not_alone(&mut self, wish: &Wish, jobs: &impl Jobs) -> Result<ControllerName, Wait> {
         let fits = self.room_for(wish);
         if fits.as_ref().err().is_none_or(Wait::is_for_room)
             && let Some(time) = time_in_the_way(wish, jobs)
@@ -115,6 +129,7 @@ impl Ledger {
     /// not answer, or others have the IPUs.
     pub fn forecast(&mut self, wish: &Wish, from: Seconds, jobs: &impl Jobs) -> Option<Seconds> {
         let (now, from) = (jobs.now(), from.max(jobs.now()));
+        let from = self.start_together(wish, from, jobs)?;
         let behind = if from == now {
             let Err(why) = self.why_not_now(wish, jobs) else { return Some(now) };
             self.put_behind(wish, &why)
@@ -122,6 +137,53 @@ impl Ledger {
             self.line.behind(wish.job())
         };
         self.free_times(&wish.model, jobs).start_behind(wish, from, now, behind).map(|(_, slot)| slot.start)
+    }
+
+    /// The components of a heterogeneous job that are in line, with this one, by model.
+    fn components_in_line(&self, wish: &Wish) -> BTreeMap<ModelName, Vec<Wish>> {
+        let mut by_model = BTreeMap::from([(wish.model.clone(), vec![wish.clone()])]);
+        for other in wish.components.iter().filter(|id| **id != wish.job()) {
+            if let Some(plan) = self.line.plan_of(*other) {
+                by_model.entry(plan.wish.model.clone()).or_default().push(plan.wish.clone());
+            }
+        }
+        by_model
+    }
+
+    /// The first time, not before `from`, at which all components of a heterogeneous job that are in line have their
+    /// IPUs. Other jobs have `from`.
+    fn start_together(&mut self, wish: &Wish, from: Seconds, jobs: &impl Jobs) -> Option<Seconds> {
+        if wish.components.is_empty() {
+            return Some(from);
+        }
+        let by_model = self.components_in_line(wish);
+        let mut start = from;
+        loop {
+            let before = start;
+            for (model, wishes) in &by_model {
+                start = self.free_times(model, jobs).start_together(wishes, start)?;
+            }
+            if start == before {
+                return Some(start);
+            }
+        }
+    }
+
+    /// Notes when a component of a heterogeneous job could start, with or without IPUs, and returns the common start
+    /// of all `components`, the leader first. None if their plans do not count: one of them has no start, or was not
+    /// looked at for [`Jobs::patience`].
+    pub fn note_component(
+        &mut self,
+        components: &[u32],
+        component: u32,
+        start: Option<Seconds>,
+        jobs: &impl Jobs,
+    ) -> Option<Seconds> {
+        self.line.note_component(components, component, start, jobs.now());
+        for plan in components.iter().filter_map(|id| self.line.plan_of(*id)) {
+            self.free_times_cache.changed(&plan.wish);
+        }
+        self.line.common_start(components, jobs.now(), jobs.patience())
     }
 
     /// Puts a job in line, or confirms its place. From now on no job behind it may make it wait longer.

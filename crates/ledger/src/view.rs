@@ -226,7 +226,7 @@ impl Ledger {
     /// The next `most` jobs in line for a model behind this rank, the first in line first.
     pub fn line_behind(&self, model: &ModelName, rank: Option<Rank>, most: usize) -> Vec<InLine> {
         let behind = rank.map_or(Bound::Unbounded, Bound::Excluded);
-        self.line.behind_rank(model, behind).take(most).map(InLine::of).collect()
+        self.line.behind_rank(model, behind).take(most).map(|plan| self.line.in_line(plan)).collect()
     }
 }
 

@@ -127,12 +127,20 @@ pub enum Wait {
         /// The job before this one.
         job: u32,
     },
+    /// There are IPUs for this component of a heterogeneous job, but not for all its components together.
+    #[error("vipu: the components of this job need {ipus} IPUs of {model} together")]
+    Together {
+        /// The model.
+        model: ModelName,
+        /// The IPUs of all components that wait for this model.
+        ipus: u32,
+    },
 }
 
 impl Wait {
     /// Whether the job waits for IPUs, or for the end of a time in which only larger jobs get them.
     pub fn is_for_ipus(&self) -> bool {
-        self.is_for_room() || matches!(self, Wait::WholeTime { .. })
+        self.is_for_room() || matches!(self, Wait::WholeTime { .. } | Wait::Together { .. })
     }
 
     /// Whether the job waits for IPUs, which become free as other jobs end or administrators resume them.

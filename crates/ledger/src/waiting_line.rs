@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use vipu_types::{ControllerName, IpuCount, ModelName};
 
+use crate::het_jobs::HetJobs;
 use crate::{Jobs, Seconds};
 
 /// Slurm's order of jobs. The greater rank goes first.
@@ -35,6 +36,8 @@ pub struct Wish {
     pub duration: Duration,
     /// The controllers whose nodes the job may use. It gets no IPUs of others. None: all of the model.
     pub controllers: Option<BTreeSet<ControllerName>>,
+    /// The ids of all components of its heterogeneous job, the leader first. They start together. Empty for other jobs.
+    pub components: Vec<u32>,
 }
 
 impl Wish {
@@ -83,13 +86,6 @@ pub struct InLine {
     pub seen: Seconds,
 }
 
-impl InLine {
-    pub(crate) fn of(plan: &Plan) -> Self {
-        let Plan { wish, not_before, behind, seen, .. } = plan.clone();
-        Self { wish, not_before, behind, seen }
-    }
-}
-
 impl Plan {
     /// Adopts the start that the scheduler expects, if it is later than the told one. The scheduler has a
     /// reason.
@@ -112,6 +108,7 @@ pub(crate) struct WaitingLine {
     by_job: HashMap<u32, Box<Plan>>,
     /// The waiting jobs of each model, the last in line first.
     lines: HashMap<ModelName, BTreeSet<Rank>>,
+    het_jobs: HetJobs,
     /// The time at which all plans were last checked.
     swept: Option<Seconds>,
     /// The number of changes so far.
@@ -188,6 +185,35 @@ impl WaitingLine {
         plan.map(|plan| plan.behind = behind).is_some()
     }
 
+    /// Notes when a component of a heterogeneous job could start, as of this look.
+    pub(crate) fn note_component(
+        &mut self,
+        components: &[u32],
+        component: u32,
+        start: Option<Seconds>,
+        now: Seconds,
+    ) {
+        self.het_jobs.note(components, component, start, now);
+        self.changes += 1;
+    }
+
+    /// The common start of the components of a heterogeneous job. None if their plans do not count.
+    pub(crate) fn common_start(
+        &self,
+        components: &[u32],
+        now: Seconds,
+        patience: Duration,
+    ) -> Option<Seconds> {
+        self.het_jobs.start(components, now, patience)
+    }
+
+    /// A job in line, for readers.
+    pub(crate) fn in_line(&self, plan: &Plan) -> InLine {
+        let Plan { wish, not_before, behind, seen, .. } = plan.clone();
+        let common = self.common_start(&wish.components, seen, Duration::MAX);
+        InLine { not_before: common.map_or(not_before, |common| common.max(not_before)), wish, behind, seen }
+    }
+
     /// The plan of a job in line.
     pub(crate) fn plan_of(&self, job: u32) -> Option<&Plan> {
         self.by_job.get(&job).map(Box::as_ref)
@@ -212,9 +238,10 @@ impl WaitingLine {
 
     /// Removes a job that has its partition or does not want one any more.
     pub(crate) fn drop_of(&mut self, job: u32) -> Option<Plan> {
-        let plan = self.take_out(job);
-        self.changes += u64::from(plan.is_some());
-        plan
+        let plan = self.take_out(job)?;
+        self.het_jobs.forget(&plan.wish.components, job);
+        self.changes += 1;
+        Some(plan)
     }
 
     fn take_out(&mut self, job: u32) -> Option<Plan> {
@@ -232,6 +259,7 @@ impl WaitingLine {
             let over: Vec<_> =
                 self.by_job.values().filter(|plan| is_over(plan)).map(|plan| plan.wish.job()).collect();
             over.into_iter().for_each(|job| drop(self.drop_of(job)));
+            self.het_jobs.sweep(now, patience);
             self.swept = Some(now);
         }
         let line = self.lines.get(model).into_iter().flatten().rev();
@@ -246,7 +274,15 @@ impl WaitingLine {
                 continue;
             }
             plan.mind_expectation(jobs);
-            in_force.push(Plan { not_before: plan.not_before.max(now), ..(**plan).clone() });
+            let components = &plan.wish.components;
+            let earliest = match components.is_empty() {
+                true => now,
+                false => match self.het_jobs.start(components, now, patience) {
+                    Some(common) => common.max(now),
+                    None => continue,
+                },
+            };
+            in_force.push(Plan { not_before: plan.not_before.max(earliest), ..(**plan).clone() });
         }
         over.into_iter().for_each(|job| drop(self.drop_of(job)));
         in_force

@@ -255,6 +255,7 @@ impl LedgerScheduler {
             rank: Rank { in_reservation: false, tier: 1, priority: 1, job: Reverse(job.id) },
             duration: span(job.limit),
             controllers: None,
+            components: Default::default(),
         };
         let verdict = match self.has_line {
             true => self.ledger.may_start(&wish, moment),

@@ -11,7 +11,7 @@ use slurm_release as facts;
 use slurm_release::Layout;
 use vipu_types::RunEnd;
 
-use crate::record::{Record, members};
+use crate::record::{Record, list_items, members};
 use crate::slurmctld::Host;
 
 pub use change::JobMut;
@@ -141,6 +141,21 @@ impl<'lock> JobRef<'lock> {
         let record = NonNull::new(unsafe { (self.host.slurmctld.call.find_job_record)(id) })?;
         // SAFETY: a live job_record_t under the lock of this view.
         Some(Self { record: unsafe { Record::new(record) }, host: self.host })
+    }
+
+    /// Returns the components of its heterogeneous job (`het_job_list`), the leader first, and none for another job.
+    pub fn components(self) -> Vec<JobRef<'lock>> {
+        if self.het_job() == 0 {
+            return Vec::new();
+        }
+        let Some(leader) = self.other(self.het_job()) else { return Vec::new() };
+        let list = leader.record.pointer(self.layout().job_record.het_job_list);
+        // SAFETY: under at least the job read lock; NULL or a list of job records, which changes under the job write lock
+        // only.
+        let items = unsafe { list_items(self.host.slurmctld.call.list_for_each, list) }.unwrap_or_default();
+        // SAFETY: live job records under the lock of this view.
+        let component = |at| Self { record: unsafe { Record::new(at) }, host: self.host };
+        items.into_iter().map(component).collect()
     }
 
     /// The options of SPANK plugins that begin with `beginning`, each as `name=value`, as Slurm keeps them

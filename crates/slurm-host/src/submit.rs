@@ -95,6 +95,13 @@ impl JobDescription<'_> {
         self.record.bytes(self.layout().job_desc_msg.reservation).is_some_and(|name| !name.is_empty())
     }
 
+    /// The number of this component of a heterogeneous job (`het_job_offset`, which slurmctld has set). None for other
+    /// jobs.
+    pub fn component(&self) -> Option<u32> {
+        Some(self.record.read(self.layout().job_desc_msg.het_job_offset))
+            .filter(|number| *number < facts::NO_VAL)
+    }
+
     /// Whether there is a script to run, as in a job of sbatch and not of srun or salloc.
     pub fn is_batch(&self) -> bool {
         !self.record.text_pointer(self.layout().job_desc_msg.script).is_null()

@@ -83,6 +83,10 @@ impl Job for SlurmJob<'_> {
     fn other(self, id: u32) -> Option<Self> {
         self.0.other(id).map(SlurmJob)
     }
+
+    fn components(self) -> Vec<Self> {
+        self.0.components().into_iter().map(SlurmJob).collect()
+    }
 }
 
 impl JobMut for SlurmJobMut<'_> {
@@ -99,6 +103,7 @@ impl JobMut for SlurmJobMut<'_> {
         begin_soon(delay: Duration);
         end_by_deadline();
         expect_start(time: i64);
+        expect_start_of_components(time: i64);
         set_reason(text: &str);
         clear_reason();
         wait_for_its_turn();
@@ -174,6 +179,7 @@ impl slurm::JobDescription for SlurmDescription<'_> {
         qos() -> Option<String>;
         licenses() -> Option<String>;
         names_reservation() -> bool;
+        component() -> Option<u32>;
         asked_nodes() -> RangeInclusive<u32>;
         is_batch() -> bool;
         mentions_vipu() -> bool;

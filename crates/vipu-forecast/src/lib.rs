@@ -96,7 +96,14 @@ impl<'a> ModelForecast<'a> {
     /// as far as is known.
     pub fn new_job(&self, size: IpuCount, duration: Duration) -> Option<Start> {
         let rank = ledger::Rank { in_reservation: false, tier: 0, priority: 0, job: Reverse(u32::MAX) };
-        let wish = Wish { model: self.line.model.clone(), size, rank, duration, controllers: None };
+        let wish = Wish {
+            model: self.line.model.clone(),
+            size,
+            rank,
+            duration,
+            controllers: None,
+            components: Default::default(),
+        };
         self.start(self.forecast.start_of(&wish, Seconds(i64::MIN), None)?)
     }
 
@@ -270,7 +277,14 @@ impl<'a> Line<'a> {
         let duration = Duration::from_secs(job.duration);
         let behind = job.behind.and_then(|key| self.jobs.iter().position(|other| other.key == key));
         Some(InLine {
-            wish: Wish { model: self.model.clone(), size, rank, duration, controllers },
+            wish: Wish {
+                model: self.model.clone(),
+                size,
+                rank,
+                duration,
+                controllers,
+                components: Default::default(),
+            },
             not_before: Seconds(job.not_before),
             behind: behind.and_then(|number| u32::try_from(number).ok()),
             seen: self.written,

@@ -1,10 +1,12 @@
 //! A stream of smaller jobs does not overtake the first job in line.
 
 use anyhow::{Result, ensure};
-use testbed::{Cluster, JobId, JobView, Settings, wait_for};
+use testbed::{Cluster, JobId, JobView, Settings, wait_for, wait_until};
 
 use crate::LIMIT;
-use crate::jobs::{brisk, cancel, expected_at, ipus, let_go, running_for, runs, waits, without_backfill};
+use crate::jobs::{
+    brisk, cancel, ended, expected_at, ipus, let_go, running_for, runs, submit, waits, without_backfill,
+};
 
 /// The number of jobs that come while one job waits.
 const STREAM: usize = 5;
@@ -125,5 +127,36 @@ fn sched_array_at_its_task_limit_keeps_no_ipus() -> Result<()> {
         waits(cluster, array, "JobArrayTaskLimit")?;
         runs(cluster, other)?;
         let_go(cluster, one)
+    })
+}
+
+#[test]
+fn sched_line_het_components_start_together() -> Result<()> {
+    brisk().nodes(4).run(|cluster| {
+        let first = running_for(cluster, 8, 60, &[])?;
+        let common = cluster.end_of(first)? + 1;
+        let component = ["--gres=vipu:pod64:32", "--time=5"];
+        let leader = submit(cluster, &[&component[..], &[":"], &component].concat())?;
+        let both = [leader, JobId(leader.0 + 1)];
+        for component in both {
+            waits(cluster, component, "vipu: the components of this job need 64 IPUs of pod64 together")?;
+        }
+        wait_until("one start of both components", LIMIT, || {
+            Ok(cluster.squeue(leader, "%S")?.lines().all(|start| start.parse() == Ok(common)))
+        })?;
+        // Others go before it. One that would delay it waits.
+        let small = running_for(cluster, 4, 1, &[])?;
+        let late = ipus(cluster, 16, 90, &[])?;
+        waits(cluster, late, &kept_for(both[1]))?;
+        cancel(cluster, late)?;
+        let never = ["--gres=vipu:pod64:64", ":", "--gres=vipu:pod64:64"];
+        let refused = cluster.sbatch_command("true", &never)?.output()?;
+        let why = "1: vipu: the components ask for 128 IPUs of pod64 together, which has 64";
+        ensure!(refused.code != 0 && refused.stderr.contains(why), "{refused:?}");
+        let_go(cluster, small)?;
+        let_go(cluster, first)?;
+        both.into_iter().try_for_each(|component| runs(cluster, component))?;
+        cancel(cluster, leader)?;
+        both.into_iter().try_for_each(|component| ended(cluster, component, "CANCELLED").map(drop))
     })
 }

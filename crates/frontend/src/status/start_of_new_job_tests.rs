@@ -97,7 +97,14 @@ impl Site {
         self.last_job += 1;
         let rank = Rank { in_reservation: false, tier: 1, priority, job: Reverse(self.last_job) };
         let duration = Duration::from_secs(STEP * self.random.random_range(1..16));
-        Wish { model: self.facts.model.clone(), size: self.size(), rank, duration, controllers: None }
+        Wish {
+            model: self.facts.model.clone(),
+            size: self.size(),
+            rank,
+            duration,
+            controllers: None,
+            components: Vec::new(),
+        }
     }
 
     /// Looks at all waiting jobs, as backfill does.

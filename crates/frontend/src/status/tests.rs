@@ -36,7 +36,14 @@ fn ask(frontend: &Frontend, now: Seconds) {
     let model = ModelName::new("pod64").unwrap();
     let rank = Rank { in_reservation: false, tier: 1, priority: 100, job: Reverse(7) };
     let size = IpuCount::new(32).unwrap();
-    let wish = Wish { model, size, rank, duration: Duration::from_secs(3600), controllers: None };
+    let wish = Wish {
+        model,
+        size,
+        rank,
+        duration: Duration::from_secs(3600),
+        controllers: None,
+        components: Default::default(),
+    };
     let jobs = KnownJobs {
         now,
         ends: HashMap::new(),

@@ -23,6 +23,7 @@ macro_rules! members {
             pub default_slurm_partition: Option<String>,
             pub site_licenses: Option<String>,
             pub names_reservation: bool,
+            pub component: Option<u32>,
             /// The requests for TRES per job, per task and per socket.
             pub other_tres: [Option<String>; 3],
             /// The numbers of nodes that `-N` gives.
@@ -109,6 +110,13 @@ impl slurm::Job for View<'_> {
     fn other(self, id: u32) -> Option<Self> {
         self.slurm.0.borrow().contains_key(&id).then_some(Self { id, ..self })
     }
+
+    fn components(self) -> Vec<Self> {
+        let leader = self.het_job();
+        let all = self.slurm.0.borrow();
+        let components = all.iter().filter(|(_, job)| leader != 0 && job.het_job == leader);
+        components.map(|(id, _)| Self { id: *id, ..self }).collect()
+    }
 }
 
 /// A job under the write lock.
@@ -128,6 +136,7 @@ macro_rules! nothing {
 
 impl slurm::JobMut for Change<'_> {
     nothing! {
+        expect_start_of_components(i64);
         raise_launch_gate();
         take_back_launch_gate();
         raise_completion_gate();
@@ -202,6 +211,10 @@ macro_rules! answers_of_message {
 impl slurm::JobDescription for View<'_> {
     answers_of_message! {
         Option<String>: tres_per_node slurm_partitions default_slurm_partition qos licenses site_licenses;
+    }
+
+    fn component(&self) -> Option<u32> {
+        self.see(|job| job.component)
     }
 
     fn names_reservation(&self) -> bool {

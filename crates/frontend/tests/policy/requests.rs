@@ -7,8 +7,9 @@ use crate::fake_slurm::{FakeJob, FakeSlurm};
 use crate::orders::Orders;
 use crate::{HOSTS, hosts, model, models};
 
-/// The answer to a job with this GRES list, number of nodes (`-N 2`) and options (`ipus=4`): the list and the number of
-/// nodes that the job then has, with the notice if there is one, or the refusal.
+/// The answer to a job with this GRES list, number of nodes (`-N 2`), options (`ipus=4`) and number in a heterogeneous
+/// job (`component 1`): the list and the number of nodes that the job then has, with the notice if there is one, or the
+/// refusal.
 fn answer(frontend: &Frontend, request: &str) -> String {
     let mut job = FakeJob { is_batch: true, ..FakeJob::default() };
     let mut words = request.split(' ');
@@ -18,6 +19,7 @@ fn answer(frontend: &Frontend, request: &str) -> String {
                 let nodes = words.next().unwrap().parse().unwrap();
                 job.asked_nodes = Some(nodes..=nodes);
             }
+            "component" => job.component = words.next().unwrap().parse().ok(),
             _ if word.starts_with("vipu") => job = job.with_tres(word),
             _ => job.options.push(word.to_owned()),
         }
@@ -43,6 +45,20 @@ fn plays(name: &str, model: Model, jobs: &[(&str, &str)]) {
     for (request, expected) in jobs {
         assert_eq!(answer(&frontend, request), *expected, "{request}");
     }
+}
+
+#[test]
+fn user_components_that_no_pod_holds_together_are_refused() {
+    let too_many = "vipu: the components ask for 80 IPUs of pod64 together, which has 64";
+    let jobs = &[
+        ("vipu:pod64:64 component 0", "vipu:pod64:64"),
+        ("vipu:pod64:16 component 1", too_many),
+        ("vipu:pod64:32 component 0", "vipu:pod64:32"),
+        ("vipu:pod64:32 component 1", "vipu:pod64:32"),
+        ("vipu:pod64:16 component 2", too_many),
+        ("vipu:pod64:64", "vipu:pod64:64"),
+    ];
+    plays("pod64", model("ApiHost=x", None), jobs);
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn full_site() -> Frontend {
     for job in (1..=WAITING).map(|job| PARTITIONS + job) {
         let rank = Rank { in_reservation: false, tier: 1, priority: 100, job: Reverse(job) };
         let (model, duration) = (pod.model.clone(), Duration::from_secs(3600));
-        let wish = Wish { model, size, rank, duration, controllers: None };
+        let wish = Wish { model, size, rank, duration, controllers: None, components: Default::default() };
         assert!(frontend.ledger().may_start(&wish, &jobs).is_err(), "the Pod is full");
     }
     frontend

@@ -16,6 +16,7 @@ pub(crate) use block_times::NEVER;
 pub(crate) use preempt::{AfterPreemption, fewest_for};
 pub(crate) use timeline::{Ipus, Timeline};
 
+use std::cmp::Reverse;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -82,6 +83,28 @@ impl FreeTimes {
             behind.map(|first| self.start_of(first).unwrap_or(now).max(now.later_by(Duration::from_secs(1))));
         let from = not_before.map_or(from, |later| later.max(from));
         first_slot(&self.pods, &self.allowed, wish, from, self.above(wish.rank))
+    }
+
+    /// The first time, not before `from`, at which all these jobs can start together, with all plans before them
+    /// fulfilled in time.
+    pub(crate) fn start_together(&self, wishes: &[Wish], from: Seconds) -> Option<Seconds> {
+        let above = wishes.iter().map(|wish| self.above(wish.rank)).min()?;
+        let mut largest_first: Vec<_> = wishes.iter().collect();
+        largest_first.sort_by_key(|wish| Reverse(wish.size));
+        let mut start = from;
+        loop {
+            let mut pods: Vec<_> = self.pods.iter().map(|pod| pod.with_plans(above)).collect();
+            let before = start;
+            for (n, wish) in largest_first.iter().enumerate() {
+                let (pod, slot) = first_slot(&pods, &self.allowed, wish, start, above + n)?;
+                start = slot.start;
+                // The others start beside it, not after its end.
+                pods[pod].keep(above + n, slot, NEVER);
+            }
+            if start == before {
+                return Some(start);
+            }
+        }
     }
 
     /// The first of these Pods, each with room, on which a job may start now. The error is the job whose plan
@@ -175,7 +198,7 @@ impl FreeTimes {
         if !self.pods[pod].is_kept_before(place, end, above) {
             return None; // Each plan can keep its slot.
         }
-        let mut pods: Vec<_> = self.pods.iter().map(Timeline::without_plans).collect();
+        let mut pods: Vec<_> = self.pods.iter().map(|pod| pod.with_plans(0)).collect();
         pods[pod].keep(0, Slot { start: FREE, ipus: place.clone() }, end);
         let mut plans = self.plans[..above].iter().zip(1..);
         let pushed = plans.find(|(Laid { plan, start }, n)| {

@@ -19,6 +19,7 @@ fn wish(job: u32, size: u32, duration: i64) -> Wish {
         rank: Rank { in_reservation: false, tier: 1, priority: 1, job: Reverse(job) },
         duration: span(duration),
         controllers: None,
+        components: Default::default(),
     }
 }
 
@@ -148,7 +149,7 @@ fn all_places(pod: &Timeline, size: usize) -> Vec<Ipus> {
         return if pod.places_now(IpuCount::new(16).unwrap(), NOW).is_empty() { vec![] } else { vec![whole] };
     }
     let blocks = (0..16 / size).map(|n| n * size..(n + 1) * size);
-    let free = pod.without_plans();
+    let free = pod.with_plans(0);
     let is_free = |block: &std::ops::Range<usize>| {
         let mut only = free.clone();
         if block.start > 0 {

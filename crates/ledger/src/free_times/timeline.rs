@@ -78,9 +78,9 @@ impl Timeline {
         self.reserved.push(Reserved { plan, slot, end });
     }
 
-    /// A copy of the Pod without plans.
-    pub(crate) fn without_plans(&self) -> Self {
-        Self { reserved: Vec::new(), ..self.clone() }
+    /// A copy of the Pod with the `above` plans of highest rank.
+    pub(crate) fn with_plans(&self, above: usize) -> Self {
+        Self { reserved: self.plans(above).cloned().collect(), ..self.clone() }
     }
 
     /// The number of IPUs that the `above` plans of highest rank hold at this time.

@@ -7,6 +7,7 @@ mod controllers;
 mod cost;
 mod drains;
 mod forecast;
+mod het_jobs;
 mod idle;
 mod keeps;
 mod lifecycle;

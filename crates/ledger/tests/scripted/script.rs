@@ -121,7 +121,7 @@ pub fn listing(scripted: &Scripted, ipus: u32, partitions: Vec<SeenPartition>) -
     Event::Inventory { pod: id("pod64", "vipu"), asked: scripted.now, ipus, faulty: 0, partitions }
 }
 
-fn model(name: &str) -> ModelName {
+pub fn model(name: &str) -> ModelName {
     ModelName::new(name).unwrap()
 }
 
@@ -199,6 +199,7 @@ pub fn wish(job: u32, ipus: u64, duration: i64) -> Wish {
         rank,
         duration: span(duration),
         controllers: None,
+        components: Default::default(),
     }
 }
 

@@ -115,6 +115,15 @@ impl<'lock> JobMut<'lock> {
         self.record.write(self.layout().job_record.start_time, time);
     }
 
+    /// Sets the expected start of each component of its heterogeneous job that would start earlier. See
+    /// [`Self::expect_start`].
+    pub fn expect_start_of_components(&mut self, time: i64) {
+        let earlier = |component: &JobRef<'_>| component.is_pending() && component.start_time() < time;
+        for component in self.components().into_iter().filter(earlier) {
+            JobMut::new(component).expect_start(time);
+        }
+    }
+
     /// Gives back the resources that the stock selector chose for a start that is refused after all. Slurm
     /// does the same, and nothing else, where an account's limit refuses a start (`select_nodes` in
     /// node_scheduler.c, 22.05 to 26.05). Otherwise Slurm would show and save them as the job's until it

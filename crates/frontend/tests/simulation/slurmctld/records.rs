@@ -129,6 +129,10 @@ impl slurm::Job for JobView<'_> {
     fn other(self, id: u32) -> Option<Self> {
         Self::new(self.cluster, id)
     }
+
+    fn components(self) -> Vec<Self> {
+        Vec::new()
+    }
 }
 
 /// A job that may be changed.
@@ -159,6 +163,7 @@ macro_rules! nothing {
 
 impl slurm::JobMut for JobChange<'_> {
     nothing! {
+        expect_start_of_components(i64);
         configure_again();
         expect_end_of_script();
         split_off(u32);
