@@ -83,7 +83,7 @@ thread_local! {
 }
 
 /// Refuses a heterogeneous job whose components can never have their IPUs of a model together.
-fn fit_together(frontend: &Frontend, model: &ModelName, components: &[Resolved]) -> Result<(), String> {
+fn fit_together(frontend: &Frontend, model: &ModelName, components: &[Resolved]) -> Result<(), Words> {
     let of_model = components.iter().filter(|component| component.model == *model);
     let sizes: Vec<_> = of_model.map(|component| component.size).collect();
     if sizes.len() < 2 || frontend.models().shared_partition(model).is_some() {
@@ -92,7 +92,7 @@ fn fit_together(frontend: &Frontend, model: &ModelName, components: &[Resolved])
     let asked: u32 = sizes.iter().map(|size| size.get()).sum();
     match frontend.ledger().too_few_together(model, sizes) {
         Some(all) => {
-            Err(format!("vipu: the components ask for {asked} IPUs of {model} together, which has {all}"))
+            Err(words!("vipu: the components ask for {asked} IPUs of {model} together, which has {all}"))
         }
         None => Ok(()),
     }

@@ -151,9 +151,10 @@ impl Ledger {
     }
 
     /// The first time, not before `from`, at which all components of a heterogeneous job that are in line have their
-    /// IPUs. Other jobs have `from`.
+    /// IPUs. `from` for a job without others in line.
     fn start_together(&mut self, wish: &Wish, from: Seconds, jobs: &impl Jobs) -> Option<Seconds> {
-        if wish.components.is_empty() {
+        let is_in_line = |other: &u32| *other != wish.job() && self.line.plan_of(*other).is_some();
+        if !wish.components.iter().any(is_in_line) {
             return Some(from);
         }
         let by_model = self.components_in_line(wish);

@@ -82,7 +82,8 @@ fn sched_line_is_left_by_held_and_cancelled_jobs() -> Result<()> {
         runs(cluster, first)?;
         cluster.scontrol(&["release", &large.to_string()])?;
         waits(cluster, large, "64 IPUs of pod64 needed, 30 free")?;
-        let second = ipus(cluster, 1, 600, &[])?;
+        // It would end after the large job can start.
+        let second = ipus(cluster, 1, 900, &[])?;
         waits(cluster, second, &kept_for(large))?;
         cancel(cluster, large)?;
         running_for(cluster, 1, 600, &[])?;

@@ -1,7 +1,7 @@
 //! Heterogeneous jobs in line: one common start of all components, and the jobs that may go before it.
 
-use crate::script::{Scripted, id, jobs, model, pod, row_of, wish};
-use ledger::{Event, Seconds, Wish};
+use crate::script::{Scripted, id, jobs, model, pod, pod_with, row_of, wish};
+use ledger::{Event, Placement, Seconds, Wish};
 
 const HOUR: i64 = 3600;
 const KEPT: &str = "vipu: IPUs of pod64 are kept for job 11";
@@ -85,4 +85,15 @@ fn components_on_two_models_start_together() {
         start(&mut scripted, &on_pod16(wish(12, 16, 2 * HOUR)), &ends),
         "vipu: IPUs of pod16 are kept for job 11"
     );
+}
+
+#[test]
+fn a_component_without_others_in_line_starts_as_any_job() {
+    let mut scripted = pod_with(Placement::Controller, &[(1, 32, 32)]);
+    let ends = [(1, 100)];
+    // The plan has the free half, and could as well have the other one.
+    scripted.ledger.plan(&wish(5, 32, HOUR), Seconds(101), &jobs(0, &ends));
+    for newcomer in [wish(10, 32, HOUR), component(10, 32)] {
+        assert_eq!(start(&mut scripted, &Wish { duration: ledger::span(HOUR), ..newcomer }, &ends), "go");
+    }
 }
