@@ -90,11 +90,11 @@ pub(crate) async fn reset_to_active<C: Controller>(
     tracked: &Tracked,
     partition: &PartitionId,
 ) -> Result<(), Words> {
-    // This future may be dropped before the answer.
-    let before = tracked.unanswered_change.replace(true);
+    // This future may be dropped, and a controller may carry out a reset long after its answer.
+    let before = tracked.change_may_come_late.replace(true);
     let answer = pod.controller.reset(partition).await;
-    if !answer.as_ref().is_err_and(|error| error.failure.may_take_effect()) {
-        tracked.unanswered_change.set(before);
+    if answer.as_ref().is_err_and(|error| !error.failure.may_take_effect()) {
+        tracked.change_may_come_late.set(before);
     }
     answer.map_err(|error| error.message)?;
     failpoints::hold!("reset_acknowledged");
@@ -103,12 +103,16 @@ pub(crate) async fn reset_to_active<C: Controller>(
     loop {
         match pod.status(partition).await.map_err(|error| error.message)? {
             PartitionState::Pending | PartitionState::Resetting => is_under_way = true,
-            PartitionState::Active if is_under_way => return Ok(()),
+            PartitionState::Active if is_under_way => {
+                tracked.change_may_come_late.set(before);
+                return Ok(());
+            }
             PartitionState::Active if began.elapsed() < LATEST_BEGIN => {}
             PartitionState::Active => {
                 return Err(words!("controller {}: its reset has not begun", controller.name()));
             }
             PartitionState::Failed(words) => {
+                tracked.change_may_come_late.set(before);
                 return Err(words!("controller {}: its reset failed: {words}", controller.name()));
             }
             PartitionState::Absent | PartitionState::Removing | PartitionState::Removed => {

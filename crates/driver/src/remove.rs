@@ -61,7 +61,7 @@ pub(crate) async fn remove<W: Environment>(shared: Rc<SharedState<W>>, tracked: 
     if tracked.calls.may_come_late() || !tracked.fileless.get() {
         tracked.owner.set(PartitionOwner::Late(run));
     } else {
-        if !tracked.unanswered_change.get() && tracked.withheld.get().is_none() {
+        if !tracked.change_may_come_late.get() && tracked.withheld.get().is_none() {
             shared.resources.note(Entry::Gone(partition.clone()), claim).await;
         }
         tracked.owner.set(PartitionOwner::Unknown);
@@ -96,7 +96,7 @@ async fn is_there<C: Controller>(
 pub(crate) async fn watch<W: Environment>(shared: &Rc<SharedState<W>>, tracked: Rc<Tracked>, claim: &Claim) {
     let until =
         Seconds(shared.environment.unix_time().0.saturating_add_unsigned(withheld::LATE_CALL.as_secs()));
-    let has_late_calls = || tracked.calls.may_come_late() || tracked.unanswered_change.get();
+    let has_late_calls = || tracked.calls.may_come_late() || tracked.change_may_come_late.get();
     let has_remains = matches!(tracked.owner.get(), PartitionOwner::Late(_)) || has_late_calls();
     if has_remains || tracked.withheld.get().is_some() {
         files_gone(shared, &tracked, claim).await;
@@ -204,7 +204,7 @@ pub(crate) async fn call<C: Controller>(
 ) -> Result<(), CallError> {
     let answer = pod.controller.remove(partition, pod.settings.force_remove).await;
     if answer.as_ref().is_err_and(|error| error.failure.may_take_effect()) {
-        tracked.unanswered_change.set(true);
+        tracked.change_may_come_late.set(true);
     }
     answer
 }

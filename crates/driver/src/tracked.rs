@@ -45,8 +45,8 @@ pub(crate) struct Tracked {
     pub owner: Cell<PartitionOwner>,
     /// The create calls for it.
     pub calls: CreateCalls,
-    /// A remove or reset call was never answered. It may still take effect, however late.
-    pub unanswered_change: Cell<bool>,
+    /// A remove call that was not answered, or a reset whose end was not seen, may still take effect, however late.
+    pub change_may_come_late: Cell<bool>,
     /// The end of the time for which no run gets the partition, once it is on record.
     pub withheld: Cell<Option<Seconds>>,
     /// The partition is of a pool, or shared by all jobs. It is never made for a run, and never removed.
@@ -78,7 +78,7 @@ impl Tracked {
         Self {
             owner: Cell::new(owner),
             calls: CreateCalls::of(&record),
-            unanswered_change: Cell::new(is_leaving),
+            change_may_come_late: Cell::new(is_leaving),
             withheld: Cell::new(withheld),
             stays: Cell::new(record.stays),
             recorded: Cell::new(true),
@@ -114,19 +114,19 @@ impl Tracked {
         }
     }
 
-    /// Whether the partition can be given to another job: all calls for it were answered, and none was sent by
-    /// an earlier slurmctld.
+    /// Whether the partition can be given to another job: no call for it may still take effect, and none was sent
+    /// by an earlier slurmctld.
     pub fn is_reusable(&self) -> bool {
         self.owner.get() == PartitionOwner::Ours
             && (self.before.is_none() || self.stays.get())
             && !self.calls.may_come_late()
-            && !self.unanswered_change.get()
+            && !self.change_may_come_late.get()
     }
 
     /// Whether the id must not be used any more: an earlier call for it may hit the new partition, or has
     /// made a different one.
     pub fn is_spent(&self, claim: &Claim) -> bool {
-        let is_late = matches!(self.owner.get(), PartitionOwner::Late(_)) || self.unanswered_change.get();
+        let is_late = matches!(self.owner.get(), PartitionOwner::Late(_)) || self.change_may_come_late.get();
         is_late || (!self.stays.get() && self.has_other_claim_before(claim))
     }
 

@@ -81,7 +81,7 @@ pub(crate) async fn over<W: Environment>(shared: &SharedState<W>, tracked: &Trac
         return false;
     }
     tracked.withheld.set(None);
-    tracked.unanswered_change.set(false);
+    tracked.change_may_come_late.set(false);
     tracked.calls.forget();
     shared.resources.note(Entry::Gone(claim.partition.clone()), claim).await;
     tracked.owner.set(PartitionOwner::Unknown);

@@ -15,8 +15,8 @@ use crate::{Controller, Environment, PartitionState, remove};
 impl<W: Environment> Create<'_, W> {
     /// Resets the partition, if that is still to be done. The journal has the new claim only after the reset:
     /// a slurmctld that starts meanwhile does not give the partition to the job. One that cannot be reset in
-    /// half of the time limit is removed, and made anew. If the reset call was not answered, it might hit the
-    /// new partition, which therefore gets another id.
+    /// half of the time limit is removed. The reset might still come and hit a new partition of its id, so the job gets
+    /// one with another id.
     pub(super) async fn reset_first(&mut self) -> Result<(), Setback> {
         let Presence::Idle { before, reset: true } = self.presence else { return Ok(()) };
         self.trouble = "the controller is still resetting it".into();

@@ -58,14 +58,23 @@ scenarios! {
         remove 2 id 1 -> gone 1
         count 0 journal gone 1"
 
-    /// Half of the time limit is left for a new partition.
-    a_reset_that_takes_too_long_ends_in_a_new_partition "
+    /// It is still under way, and might hit a new partition of this id.
+    a_partition_whose_reset_takes_too_long_is_not_made_anew "
         reset time = 3600
         configure timeout=20
         create 1 -> up 1
         idle 1 -> idle 1
         zero
-        reuse-reset 2 id 1 -> up 1 at 13..14"
+        reuse-reset 2 id 1 -> put off 1… at 10..11"
+
+    /// The controller has answered the call, and may have put it into a queue.
+    a_partition_whose_reset_was_not_seen_is_not_made_anew "
+        reset time = 0
+        create 1 -> up 1
+        idle 1 -> idle 1
+        reuse-reset 2 id 1 -> put off 1…
+        remove 2 id 1 -> gone 1
+        count 0 journal gone 1"
 
     a_partition_that_somebody_removed_is_made_anew "
         create 1 -> up 1
