@@ -1,12 +1,13 @@
 //! The IPUoF files on disk: [`ipuof::IpuofDir`], on the runtime's blocking pool.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Once};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 
 use ipuof::{Access, Error, IpuofDir, file_name};
 use ledger::Claim;
-use tokio::task::spawn_blocking;
 use tracing::warn;
+use vipu_client::BoundedThreads;
 use vipu_types::{Gcd, Words};
 
 use crate::Files;
@@ -14,15 +15,22 @@ use crate::directory_identity::{DirectoryIdentities, NotUsable};
 
 /// Writes IPUoF files into a directory that all nodes share.
 ///
-/// A file system that hangs holds up one thread of the blocking pool and the task that waits for the file.
+/// A file system that hangs holds up [`MOST_THREADS`] threads and the tasks that wait for its files.
 #[derive(Clone, Debug)]
-pub struct IpuofFiles(Arc<DirectoryIdentities>);
+pub struct IpuofFiles {
+    identities: Arc<DirectoryIdentities>,
+    threads: Arc<Mutex<HashMap<PathBuf, BoundedThreads>>>,
+}
+
+/// The most threads that work on one directory.
+const MOST_THREADS: usize = 32;
 
 impl IpuofFiles {
     /// The files of a cluster. `memory` remembers the directories with files. If it does not exist yet, the
     /// directories `used` may have some. Blocks on the file system.
     pub fn new(cluster: &str, memory: Option<PathBuf>, used: impl IntoIterator<Item = PathBuf>) -> Self {
-        Self(Arc::new(DirectoryIdentities::new(cluster, memory, used)))
+        let identities = Arc::new(DirectoryIdentities::new(cluster, memory, used));
+        Self { identities, threads: Arc::default() }
     }
 
     async fn blocking(
@@ -30,12 +38,16 @@ impl IpuofFiles {
         directory: &Path,
         work: impl FnOnce(&Path, &DirectoryIdentities) -> Result<(), NotUsable> + Send + 'static,
     ) -> Result<(), Words> {
-        let (directory, marks) = (directory.to_path_buf(), Arc::clone(&self.0));
+        let threads = {
+            let mut all = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+            all.entry(directory.to_path_buf()).or_insert_with(|| BoundedThreads::new(MOST_THREADS)).clone()
+        };
+        let (directory, marks) = (directory.to_path_buf(), Arc::clone(&self.identities));
         let work = move || {
             failpoints::io!("IPUoF files");
             work(&directory, &marks)
         };
-        match spawn_blocking(work).await {
+        match threads.run(work).await {
             Ok(done) => done.map_err(Words::of),
             Err(broken) => Err(Words::of(broken)),
         }

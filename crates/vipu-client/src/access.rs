@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use tonic::metadata::{AsciiMetadataKey, AsciiMetadataValue, MetadataMap};
 use vipu_types::Access;
 
+use crate::BoundedThreads;
 use crate::files::{Named, Secret, Trouble, off_thread};
 
 /// The configuration key of the file.
@@ -44,11 +45,12 @@ impl fmt::Debug for Credentials {
 pub(crate) struct Keyring {
     access: Option<Access>,
     known: Mutex<Option<(Instant, Credentials)>>,
+    threads: BoundedThreads,
 }
 
 impl Keyring {
-    pub(crate) fn new(access: Option<Access>) -> Self {
-        Self { access, known: Mutex::new(None) }
+    pub(crate) fn new(access: Option<Access>, threads: BoundedThreads) -> Self {
+        Self { access, known: Mutex::new(None), threads }
     }
 
     /// Returns the credentials to send with a call.
@@ -61,7 +63,7 @@ impl Keyring {
             return Ok(credentials.clone());
         }
         let access = access.clone();
-        let credentials = off_thread(move || read(&access)).await?;
+        let credentials = off_thread(&self.threads, move || read(&access)).await?;
         *known = Some((Instant::now(), credentials.clone()));
         Ok(credentials)
     }

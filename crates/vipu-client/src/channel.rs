@@ -8,8 +8,9 @@ use tonic::codegen::http::uri::{Scheme, Uri};
 use tonic::transport::{Channel, Endpoint as Transport};
 use vipu_types::Tls;
 
+use crate::names::Names;
 use crate::tls::Connector;
-use crate::{BadEndpoint, Endpoint};
+use crate::{BadEndpoint, BoundedThreads, Endpoint};
 
 /// The TCP keepalive. It notices a peer that vanished while the connection was idle, for example behind a
 /// firewall that forgets. HTTP/2 pings are not used, because gRPC servers by default cut off clients that
@@ -21,21 +22,20 @@ pub(crate) struct Link {
     transport: Transport,
     host: String,
     tls: Option<Tls>,
+    threads: BoundedThreads,
     current: Mutex<Option<Arc<Channel>>>,
 }
 
 impl Link {
-    pub(crate) fn new(endpoint: &Endpoint) -> Result<Self, BadEndpoint> {
+    /// The link to a controller, whose name and certificates are looked up on these threads.
+    pub(crate) fn new(endpoint: &Endpoint, threads: BoundedThreads) -> Result<Self, BadEndpoint> {
         let uri = endpoint.uri()?;
-        let mut transport = Channel::builder(uri.clone())
-            .connect_timeout(endpoint.timeout)
-            .tcp_nodelay(true)
-            .tcp_keepalive(Some(TCP_KEEPALIVE));
+        let mut transport = Channel::builder(uri.clone()).connect_timeout(endpoint.timeout);
         if endpoint.tls.is_some() {
             transport = transport.origin(over_tls(uri));
         }
         let (host, tls) = (endpoint.host.clone(), endpoint.tls.clone());
-        Ok(Self { transport, host, tls, current: Mutex::new(None) })
+        Ok(Self { transport, host, tls, threads, current: Mutex::new(None) })
     }
 
     /// Returns the connection to use now. The connection connects, and reconnects, by itself when it is used.
@@ -45,11 +45,16 @@ impl Link {
     }
 
     fn connection(&self) -> Channel {
-        let Some(tls) = &self.tls else { return self.transport.connect_lazy() };
-        let mut tcp = HttpConnector::new();
+        let mut tcp = HttpConnector::new_with_resolver(Names(self.threads.clone()));
         tcp.set_nodelay(true);
         tcp.set_keepalive(Some(TCP_KEEPALIVE));
-        self.transport.connect_with_connector_lazy(Connector::new(tcp, tls, &self.host))
+        match &self.tls {
+            None => self.transport.connect_with_connector_lazy(tcp),
+            Some(tls) => {
+                let tls = Connector::new(tcp, tls, &self.host, self.threads.clone());
+                self.transport.connect_with_connector_lazy(tls)
+            }
+        }
     }
 
     /// Makes the next call open a new connection instead of `hung`. Calls under way keep their connection.

@@ -12,8 +12,12 @@ use crate::access::Keyring;
 use crate::channel::Link;
 use crate::files::Trouble;
 use crate::{
-    BadEndpoint, Call, Endpoint, Error, ErrorClass, Ipu, PartitionInfo, PartitionStatus, Requirements, wire,
+    BadEndpoint, BoundedThreads, Call, Endpoint, Error, ErrorClass, Ipu, PartitionInfo, PartitionStatus,
+    Requirements, wire,
 };
+
+/// The most threads that look up the name and read the files of one controller.
+const MOST_THREADS: usize = 2;
 
 /// A controller. Cheap to clone; clones share one connection.
 ///
@@ -36,7 +40,9 @@ impl Client {
     /// # Errors
     /// When the host is neither a name nor an address.
     pub fn new(endpoint: Endpoint) -> Result<Self, BadEndpoint> {
-        let (link, keyring) = (Link::new(&endpoint)?, Keyring::new(endpoint.access.clone()));
+        let threads = BoundedThreads::new(MOST_THREADS);
+        let link = Link::new(&endpoint, threads.clone())?;
+        let keyring = Keyring::new(endpoint.access.clone(), threads);
         let shared = Shared { link, keyring, name: endpoint.to_string(), endpoint };
         Ok(Self { shared: Arc::new(shared) })
     }

@@ -1,6 +1,7 @@
 //! Files with certificates and secrets. Each file is read anew each time, so that a renewed one counts at
 //! once.
 
+use crate::BoundedThreads;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -88,11 +89,12 @@ impl Named<'_> {
     }
 }
 
-/// Runs `work`, which may wait for a disk, on a thread where it keeps no other task from running.
+/// Runs `work`, which may wait for a disk, on one of these threads.
 pub(crate) async fn off_thread<T: Send + 'static>(
+    threads: &BoundedThreads,
     work: impl FnOnce() -> Result<T, Trouble> + Send + 'static,
 ) -> Result<T, Trouble> {
-    let done = tokio::task::spawn_blocking(work).await;
+    let done = threads.run(work).await;
     done.unwrap_or_else(|_| Err(Trouble("a file could not be read as this process ends".to_owned())))
 }
 

@@ -51,17 +51,20 @@
 
 mod access;
 mod answers;
+mod bounded_threads;
 mod channel;
 mod client;
 pub mod code;
 mod endpoint;
 mod error;
 mod files;
+mod names;
 mod requirements;
 mod tls;
 pub mod wire;
 
 pub use answers::{Ipu, OperationState, PartitionInfo, PartitionStatus, ReadyState};
+pub use bounded_threads::BoundedThreads;
 pub use client::Client;
 pub use endpoint::{BadEndpoint, Endpoint};
 pub use error::{Call, Error, ErrorClass};

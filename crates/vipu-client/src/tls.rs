@@ -22,7 +22,9 @@ use tokio_rustls::rustls::{
 use tonic::codegen::{Service, StdError, http::Uri};
 use vipu_types::{Tls, TlsIdentity};
 
+use crate::BoundedThreads;
 use crate::files::{Named, Trouble, off_thread};
+use crate::names::Names;
 
 /// How long to wait for the controller's first bytes. HTTP/2 servers send first, and with TLS 1.3 a refusal
 /// of the client's certificate comes here. If the client sent first, a reset could lose the refusal.
@@ -33,14 +35,15 @@ type Stream = BufReader<TlsStream<TcpStream>>;
 
 /// Makes TLS connections.
 pub(crate) struct Connector {
-    tcp: HttpConnector,
+    tcp: HttpConnector<Names>,
     tls: Arc<Tls>,
     host: String,
+    threads: BoundedThreads,
 }
 
 impl Connector {
-    pub(crate) fn new(tcp: HttpConnector, tls: &Tls, host: &str) -> Self {
-        Self { tcp, tls: Arc::new(tls.clone()), host: host.to_owned() }
+    pub(crate) fn new(tcp: HttpConnector<Names>, tls: &Tls, host: &str, threads: BoundedThreads) -> Self {
+        Self { tcp, tls: Arc::new(tls.clone()), host: host.to_owned(), threads }
     }
 }
 
@@ -55,10 +58,11 @@ impl Service<Uri> for Connector {
 
     fn call(&mut self, uri: Uri) -> Self::Future {
         let (connecting, tls) = (self.tcp.call(uri), Arc::clone(&self.tls));
+        let threads = self.threads.clone();
         let name = tls.server_name.clone().unwrap_or_else(|| self.host.clone());
         Box::pin(async move {
             let files = Arc::clone(&tls);
-            let config = off_thread(move || config(&files)).await?;
+            let config = off_thread(&threads, move || config(&files)).await?;
             let server = ServerName::try_from(name.clone()).map_err(|_| {
                 Trouble(format!("'{name}' can be the name of no certificate: give ApiTlsServerName"))
             })?;
