@@ -20,19 +20,20 @@ pub struct NodeGres {
     pub line: String,
 }
 
-/// Returns the GRES of every node that has any. Returns nothing if a node does not look as the release says
-/// ([`crate::selfcheck`]).
+/// Returns the GRES of every node that has any. Returns no node if one does not look as the release says
+/// ([`crate::selfcheck`]), and None if the nodes cannot be looked at now.
 ///
 /// # Safety
 /// Only inside a select callback that slurmctld runs under its node lock (`reconfigure`).
-pub unsafe fn gres_of_all() -> Vec<NodeGres> {
-    let Ok(host) = host() else { return Vec::new() };
+pub unsafe fn gres_of_all() -> Option<Vec<NodeGres>> {
+    let Ok(host) = host() else { return Some(Vec::new()) };
     // SAFETY: node lock (caller).
     let (numbers, nodes): (Vec<_>, Vec<_>) = unsafe { table(host) }.unzip();
-    if !selfcheck::nodes_are_as_expected(&nodes, host.layout) {
-        return Vec::new();
+    if !selfcheck::nodes_are_as_expected(&nodes, host.layout)? {
+        return Some(Vec::new());
     }
-    numbers.into_iter().zip(nodes).filter_map(|(number, node)| gres_of(number, node, host.layout)).collect()
+    let all = numbers.into_iter().zip(nodes);
+    Some(all.filter_map(|(number, node)| gres_of(number, node, host.layout)).collect())
 }
 
 pub(crate) fn gres_of(number: usize, node: Record<'_>, layout: &Layout) -> Option<NodeGres> {

@@ -1,38 +1,49 @@
 //! Reads at addresses that may be wrong.
 
+use std::cell::Cell;
 use std::ffi::c_void;
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::io::Error;
+use std::sync::Once;
 
-/// A pipe through which the kernel copies memory that may not be there.
-///
-/// The kernel answers with an error for a bad address, where a direct read would end the process.
+use crate::log;
+
+/// Reads through the kernel, which answers with an error for a bad address, where a direct read would end the process.
+/// It needs no file descriptor, because slurmctld may have none left.
+#[derive(Default)]
 pub(crate) struct Probe {
-    reader: OwnedFd,
-    writer: OwnedFd,
+    /// Whether the kernel refused to look for another reason than a bad address.
+    is_blind: Cell<bool>,
+}
+
+/// Looks at memory. None: the kernel did not look, so nothing is known. The next call looks again.
+pub(crate) fn look<T>(look: impl FnOnce(&Probe) -> T) -> Option<T> {
+    let probe = Probe::default();
+    let found = look(&probe);
+    (!probe.is_blind.get()).then_some(found)
 }
 
 impl Probe {
-    pub(crate) fn new() -> Option<Self> {
-        let mut ends = [-1; 2];
-        // SAFETY: `ends` takes the two descriptors.
-        if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) } != 0 {
-            return None;
-        }
-        // SAFETY: two open descriptors that no other code has.
-        let [reader, writer] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
-        Some(Self { reader, writer })
-    }
-
     /// Copies from any address of this process. Returns the number of bytes that could be read.
-    // Not inlined: tests/valgrind.supp names this function, because it may be asked for bad addresses.
-    #[inline(never)]
     pub(crate) fn copy(&self, from: *const c_void, to: &mut [u8]) -> usize {
-        // SAFETY: the kernel checks `from`, and answers with an error if the address is bad.
-        let written = unsafe { libc::write(self.writer.as_raw_fd(), from, to.len()) };
-        let Ok(written) = usize::try_from(written) else { return 0 };
-        // SAFETY: `to` has room for as much as was written, which is at most its length.
-        let read = unsafe { libc::read(self.reader.as_raw_fd(), to.as_mut_ptr().cast(), written) };
-        usize::try_from(read).unwrap_or(0)
+        static TOLD: Once = Once::new();
+        let local = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
+        let remote = libc::iovec { iov_base: from.cast_mut(), iov_len: to.len() };
+        // SAFETY: the kernel writes to `to` at most. It checks `from`, and answers with an error if the address is bad.
+        let read =
+            unsafe { libc::process_vm_readv(libc::getpid(), &raw const local, 1, &raw const remote, 1, 0) };
+        usize::try_from(read).unwrap_or_else(|_| {
+            let why = Error::last_os_error();
+            if why.raw_os_error() != Some(libc::EFAULT) {
+                self.is_blind.set(true);
+                TOLD.call_once(|| {
+                    log::error(&format!(
+                        "vipu: process_vm_readv, which checks Slurm's records before they are used, failed: {why}; what \
+                         needs them waits until it works"
+                    ));
+                });
+            }
+            0
+        })
     }
 
     /// Whether `bytes` bytes can be read at an address.

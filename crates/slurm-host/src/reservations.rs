@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use slurm_release::SlurmctldResv;
 
-use crate::probe::Probe;
+use crate::probe::{self, Probe};
 use crate::record::{LIST_MAGIC, Record, list_items};
 use crate::slurmctld::{Host, Variable};
 use crate::{log, selfcheck};
@@ -74,9 +74,8 @@ unsafe fn look(host: &'static Host) -> Result<Vec<Reservation>, &'static str> {
         return Ok(Vec::new());
     }
     if !IS_LIST.load(Ordering::Relaxed) {
-        // Without a probe nothing is known. The next call looks again.
-        let Some(probe) = Probe::new() else { return Ok(Vec::new()) };
-        if probe.number(at) != Some(LIST_MAGIC) {
+        let Some(first_word) = probe::look(|probe| probe.number(at)) else { return Ok(Vec::new()) };
+        if first_word != Some(LIST_MAGIC) {
             return Err("resv_list is no list");
         }
         IS_LIST.store(true, Ordering::Relaxed);
@@ -108,10 +107,9 @@ unsafe fn reservation(
     const LICENSES: u8 = 2;
     const WRONG: &str = "a record reads wrong";
     let is_unseen = |bit| SEEN.load(Ordering::Relaxed) & bit == 0;
-    // Without a probe nothing is known. The next call looks again.
     let look = |bit, is_good: &dyn Fn(&Probe) -> bool| {
-        let Some(probe) = Probe::new() else { return Ok(false) };
-        if !is_good(&probe) {
+        let Some(is_good) = probe::look(is_good) else { return Ok(false) };
+        if !is_good {
             return Err(WRONG);
         }
         SEEN.fetch_or(bit, Ordering::Relaxed);

@@ -16,7 +16,7 @@ use vipu_types::{Words, words};
 
 use crate::job::JobRef;
 use crate::log;
-use crate::probe::Probe;
+use crate::probe::{Probe, look};
 use crate::record::Record;
 use crate::running_release::loaded;
 use crate::symbols::{self, RawJob};
@@ -55,8 +55,8 @@ pub(crate) fn job_is_as_expected(job: JobRef<'_>) -> bool {
     }
     let kind = 1 << u8::from(job.is_running()) << (2 * u8::from(job.is_completing()));
     if SEEN.load(Ordering::Relaxed) & kind == 0 {
-        let Some(probe) = Probe::new() else { return false };
-        if let Err(finding) = job::look(&probe, job) {
+        let Some(looked) = look(|probe| job::look(probe, job)) else { return false };
+        if let Err(finding) = looked {
             mistrust(&finding);
         }
         SEEN.fetch_or(kind, Ordering::Relaxed);
@@ -73,11 +73,10 @@ pub(crate) fn listed_job_is_as_expected(job: JobRef<'_>) -> bool {
     is_expected
 }
 
-/// Checks node records.
-pub(crate) fn nodes_are_as_expected(nodes: &[Record<'_>], layout: &Layout) -> bool {
-    let Some(probe) = Probe::new() else { return false };
-    let looked = nodes.iter().try_for_each(|node| look_at_node(&probe, *node, layout));
-    looked.inspect_err(|finding| mistrust(finding)).is_ok()
+/// Checks node records. None if they cannot be looked at now.
+pub(crate) fn nodes_are_as_expected(nodes: &[Record<'_>], layout: &Layout) -> Option<bool> {
+    let looked = look(|probe| nodes.iter().try_for_each(|node| look_at_node(probe, *node, layout)))?;
+    Some(looked.inspect_err(|finding| mistrust(finding)).is_ok())
 }
 
 /// Checks the first QOS record that a job leads to.
@@ -110,15 +109,16 @@ pub(crate) fn partition_is_as_expected(part: Record<'_>, layout: &Layout) -> boo
     if SEEN.load(Ordering::Relaxed) {
         return part.read(fields.magic) == facts::PART_MAGIC;
     }
-    let Some(probe) = Probe::new() else { return false };
-    let is_one = is_partition(&probe, part, layout);
-    let nodes = if is_one { part.pointer(fields.node_bitmap) } else { std::ptr::null_mut() };
-    let is_right = is_one && nodes.is_null() || probe.is_bitmap(nodes);
-    if !is_right {
+    let has_nodes = |probe: &Probe| {
+        let nodes = is_partition(probe, part, layout).then(|| part.pointer(fields.node_bitmap))?;
+        (nodes.is_null() || probe.is_bitmap(nodes)).then_some(!nodes.is_null())
+    };
+    let Some(has_nodes) = look(has_nodes) else { return false };
+    if has_nodes.is_none() {
         mistrust("a partition record reads wrong");
     }
-    SEEN.store(is_right && !nodes.is_null(), Ordering::Relaxed);
-    is_right
+    SEEN.store(has_nodes == Some(true), Ordering::Relaxed);
+    has_nodes.is_some()
 }
 
 /// Whether a node record has its magic. [`nodes_are_as_expected`] has checked the other members.
@@ -126,14 +126,13 @@ pub(crate) fn node_has_mark(node: Record<'_>, layout: &Layout) -> bool {
     node.read(layout.node_record.magic) == facts::NODE_MAGIC
 }
 
-/// Runs a check that is enough once, and keeps its verdict. A call without a probe checks nothing, and the
-/// next call tries again.
-fn once(verdict: &OnceLock<bool>, look: impl Fn(&Probe) -> Result<(), Words>) -> bool {
+/// Runs a check that is enough once, and keeps its verdict.
+fn once(verdict: &OnceLock<bool>, check: impl Fn(&Probe) -> Result<(), Words>) -> bool {
     if let Some(verdict) = verdict.get() {
         return *verdict;
     }
-    let Some(probe) = Probe::new() else { return false };
-    *verdict.get_or_init(|| look(&probe).inspect_err(|finding| mistrust(finding)).is_ok())
+    let Some(looked) = look(check) else { return false };
+    *verdict.get_or_init(|| looked.inspect_err(|finding| mistrust(finding)).is_ok())
 }
 
 fn right(is_right: bool, what: &str) -> Result<(), Words> {
@@ -157,10 +156,12 @@ pub(crate) fn texts_are_readable(
     if fits && there & !SEEN.load(Ordering::Relaxed) == 0 {
         return true;
     }
-    let Some(probe) = Probe::new() else { return false };
-    let readable = |text: *const c_void| text.is_null() || probe.can_read(text, 1);
-    let texts = texts.iter().all(|field| readable(message.text_pointer(*field)));
-    let all = texts && probe.is_list(first, count);
+    let all_are = |probe: &Probe| {
+        let readable = |text: *const c_void| text.is_null() || probe.can_read(text, 1);
+        let texts = texts.iter().all(|field| readable(message.text_pointer(*field)));
+        texts && probe.is_list(first, count)
+    };
+    let Some(all) = look(all_are) else { return false };
     if all {
         SEEN.fetch_or(there, Ordering::Relaxed);
     } else {
@@ -270,14 +271,17 @@ const LEAST_RECORD_BYTES: usize = 1024;
 /// # Safety
 /// `job` is the `job_record_t *` of a running select callback.
 pub unsafe fn wants_ipus(job: RawJob) -> bool {
-    let Some(probe) = Probe::new() else { return true };
+    look(|probe| may_want_ipus(probe, job)).unwrap_or(true)
+}
+
+fn may_want_ipus(probe: &Probe, job: RawJob) -> bool {
     let known = loaded().map(|loaded| usize::from(loaded.release.layout.job_record.size));
     let mut record = vec![0; known.unwrap_or(LEAST_RECORD_BYTES)];
     if probe.copy(job, &mut record) == 0 {
         return true;
     }
     let words = record.chunks_exact(size_of::<usize>()).filter_map(|word| word.try_into().ok());
-    words.map(usize::from_ne_bytes).any(|word| asks_for_vipu(&probe, word as *const c_void))
+    words.map(usize::from_ne_bytes).any(|word| asks_for_vipu(probe, word as *const c_void))
 }
 
 fn asks_for_vipu(probe: &Probe, address: *const c_void) -> bool {

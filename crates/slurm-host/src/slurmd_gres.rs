@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use slurm_release::{GresSlurmdConf, Layout};
 use vipu_types::{Words, words};
 
-use crate::probe::Probe;
+use crate::probe::{self, Probe};
 use crate::record::{self, list_items};
 use crate::running_release::loaded;
 use crate::symbols;
@@ -32,13 +32,15 @@ pub struct Record {
 /// changes it meanwhile.
 pub unsafe fn of_node(list: *mut c_void, name: &str) -> Result<Vec<Record>, Words> {
     let layout = loaded()?.release.layout;
-    let probe = Probe::new().ok_or("no file descriptor is free")?;
     // SAFETY: its signature in every release (SAFETY.md, "Signatures").
     let for_each = unsafe { symbols::wanted(c"slurm_list_for_each") }?;
     // SAFETY: the list of the running callback (caller).
     let records = unsafe { list_items(for_each, list) }.unwrap_or_default();
-    let own = records.into_iter().filter_map(|at| of_name(&probe, at, name, layout).transpose());
-    own.collect()
+    let own = |probe: &Probe| {
+        let own = records.into_iter().filter_map(|at| of_name(probe, at, name, layout).transpose());
+        own.collect()
+    };
+    probe::look(own).unwrap_or_else(|| Err("the kernel does not let slurmd check its records".into()))
 }
 
 /// Returns the record if it belongs to this GRES. Each part is checked before it is read.

@@ -44,9 +44,6 @@ static CONTROLLER: PluginTable = PluginTable {
     job_modify,
 };
 
-const NO_PIPE: &str = "select/vipu: no pipe can be opened to look at Slurm's records through; IPU jobs will not start until \
-                       slurmctld's limit of open files is raised and it is restarted";
-
 /// The answer of a callback without one, after a panic.
 const NOTHING: fn() = || ();
 
@@ -193,21 +190,23 @@ unsafe extern "C" fn reconfigure(conf_was_read: bool) {
             return;
         }
         if !selfcheck::conf_is_as_expected() {
-            if !selfcheck::is_pass_through() {
-                log::error(NO_PIPE);
-            }
             return;
         }
+        // SAFETY: select_p_reconfigure runs under the node lock.
+        let Some(nodes) = (unsafe { node_gres::gres_of_all() }) else {
+            log::error(
+                "select/vipu: the nodes cannot be read now; the models of before stay in force until 'scontrol reconfigure'",
+            );
+            return;
+        };
         if !conf_was_read {
             if let Some(plugin) = plugin() {
-                // SAFETY: select_p_reconfigure runs under the node lock.
-                plugin.nodes_changed(&unsafe { node_gres::gres_of_all() });
+                plugin.nodes_changed(&nodes);
             }
             return;
         }
         let (plugin, ends) = plugin::open();
-        // SAFETY: select_p_reconfigure runs under the node lock.
-        plugin.reconfigure(&unsafe { node_gres::gres_of_all() });
+        plugin.reconfigure(&nodes);
         if let Some(ends) = ends {
             boundary::guard_else(&|| "take_over".into(), after_panic::give_up, || {
                 // SAFETY: the first reconfigure ends read_slurm_conf, which holds all locks for writing.

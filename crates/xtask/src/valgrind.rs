@@ -29,9 +29,8 @@ pub fn run(tests: &[TestProgram]) -> Result<()> {
     fs::create_dir(&logs)?;
     fs::set_permissions(&logs, Permissions::from_mode(0o1777))?;
     let script = format!(
-        "#!/bin/sh\nexec {} --num-callers=40 --trace-children=no --suppressions={} --log-file={}/%p {} \"$@\"\n",
+        "#!/bin/sh\nexec {} --num-callers=40 --trace-children=no --log-file={}/%p {} \"$@\"\n",
         programs::find("valgrind")?.display(),
-        run::workspace().join("tests/valgrind.supp").canonicalize()?.display(),
         logs.display(),
         programs::find("slurmctld")?.display(),
     );

@@ -13,7 +13,7 @@ use vipu_types::GresType;
 
 use crate::job::JobRef;
 use crate::log;
-use crate::probe::Probe;
+use crate::probe::{self, Probe};
 use crate::record::{LIST_MAGIC, Record, list_items};
 use crate::slurmd_gres::VIPU;
 
@@ -148,8 +148,8 @@ fn is_good(
     if SEEN.load(Ordering::Relaxed) & bit != 0 {
         return true;
     }
-    let Some(probe) = Probe::new() else { return false };
-    match look(&probe) {
+    let Some(looked) = probe::look(look) else { return false };
+    match looked {
         Ok(true) => {
             SEEN.fetch_or(bit, Ordering::Relaxed);
         }

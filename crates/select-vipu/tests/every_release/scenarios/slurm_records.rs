@@ -103,7 +103,10 @@ fn writes(host: Host, job: Job) {
     seen.give_up_resources();
     assert!(job.record.get::<*const c_void>("job_resrcs").is_null());
     assert_eq!(job.record.text("state_desc").as_deref(), Some("second"));
-    assert_eq!(job.record.text("system_comment").as_deref(), Some("one; two"));
+    assert_eq!(
+        job.record.text("system_comment").as_deref(),
+        Some("one; two")
+    );
     assert_eq!(job.record.get::<i64>("start_time"), 1_800_000_000);
     assert!(job.details.get::<i64>("begin_time") > 1_700_000_000);
     job.details.put("begin_time", i64::from(u32::MAX));
@@ -199,10 +202,23 @@ fn lists_jobs_and_nodes() {
     // SAFETY: under slurmctld's locks.
     assert!(unsafe { locks::for_each_job(&mut |job| ids.push(job.id())) });
     assert_eq!(ids, [RUNNING, WAITING, PLAIN]);
+    // Without a free file descriptor, nodes without IPUs would look like this cluster.
     // SAFETY: under slurmctld's locks.
-    let nodes = unsafe { node_gres::gres_of_all() };
+    let nodes = without_file_descriptors(|| unsafe { node_gres::gres_of_all() }).unwrap();
     let nodes: Vec<_> = nodes.iter().map(|node| (node.node.as_str(), node.gres.as_str())).collect();
     assert_eq!(nodes, [("ipu-1", "vipu:pod16:no_consume:16"), ("ipu-2", "vipu:pod64:no_consume:64")]);
+}
+
+fn without_file_descriptors<T>(call: impl FnOnce() -> T) -> T {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: both calls read or write the struct alone.
+    let set = |limit: &libc::rlimit| assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, limit) }, 0);
+    // SAFETY: as above.
+    assert_eq!(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) }, 0);
+    set(&libc::rlimit { rlim_cur: 0, ..limit });
+    let result = call();
+    set(&limit);
+    result
 }
 
 /// Switches slurm-host off in this process, so it runs last. The plugins have a slurm-host of their own.
