@@ -11,10 +11,6 @@ use vipu_types::Words;
 use crate::plugin::Plugin;
 use crate::slurm_records::Slurm;
 
-/// The most tasks under one lock. Jobs that become ready together are launched together, and slurmctld's own threads
-/// get their turns in between.
-const AT_ONCE: usize = 64;
-
 /// Starts the thread.
 pub(crate) fn start(tasks: Receiver<HostTask>, plugin: Weak<Plugin>) -> Result<(), Words> {
     LockPermit::spawn("vipu-host", move |permit| {
@@ -33,7 +29,7 @@ fn run(tasks: &Receiver<HostTask>, plugin: &Weak<Plugin>, mut slurm: Slurm) {
             Err(RecvTimeoutError::Disconnected) => return,
         };
         let Some(plugin) = plugin.upgrade() else { return };
-        let batch: Vec<_> = first.into_iter().chain(tasks.try_iter()).take(AT_ONCE).collect();
+        let batch: Vec<_> = first.into_iter().chain(tasks.try_iter()).collect();
         // Work for one job has a guard of its own. After any other panic tasks may be lost.
         boundary::guard_else(
             &|| "vipu-host".into(),

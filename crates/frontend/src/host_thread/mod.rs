@@ -15,10 +15,10 @@ mod node_questions;
 mod prepared_recheck;
 mod reason_recheck;
 mod terminals;
+mod waiting_tasks;
 mod watch_list;
 
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::time::Duration;
 
 use ledger::{Awaits, Claim, Ending, Event, HostAction, Seconds};
@@ -33,6 +33,7 @@ use self::jobs_to_see::JobsToSee;
 use self::node_questions::NodeQuestions;
 use self::reason_recheck::ReasonRecheck;
 use self::terminals::Terminals;
+use self::waiting_tasks::WaitingTasks;
 use self::watch_list::{WatchList, after};
 use crate::clocks_and_queues::{HostTask, LostRuns};
 use crate::frontend::Frontend;
@@ -75,7 +76,7 @@ pub struct HostThread {
     /// Whether to look at the reservations of licences.
     looks_at_reservations: bool,
     /// Tasks that have come. They stay here once slurmctld has begun to end, and are carried out if it goes on.
-    tasks: Vec<HostTask>,
+    tasks: WaitingTasks,
     /// Work that is due now.
     due: Due,
 }
@@ -109,16 +110,15 @@ impl HostThread {
 
     /// Carries out these tasks, and looks at everything that is due.
     pub fn work(&mut self, frontend: &Frontend, slurm: &mut impl Slurm, tasks: Vec<HostTask>) {
-        self.tasks.extend(tasks);
+        self.tasks.add(tasks);
         if frontend.outside().is_ending() {
             // A launch would be lost, and the next slurmctld takes over what is left. Slurm saves its records once more,
             // without what was entered for a moment.
-            let settles = |task: &mut HostTask| matches!(task, HostTask::SettleAccounting);
-            self.due.settles |= self.tasks.extract_if(.., settles).count() > 0;
+            self.due.settles |= self.tasks.take_out(|task| matches!(task, HostTask::SettleAccounting));
             self.do_due(frontend, slurm);
             return;
         }
-        for task in std::mem::take(&mut self.tasks) {
+        for task in self.tasks.take_some() {
             self.sort(frontend, slurm, task);
         }
         self.do_due(frontend, slurm);
@@ -132,6 +132,7 @@ impl HostThread {
         kept_partitions::look(&mut self.kept, frontend, slurm);
         job_deadlines::look(&mut self.deadlines, frontend, slurm);
         counts_recheck::look(&mut self.counted, frontend, slurm);
+        self.show_reasons(frontend, slurm);
         self.reasons.look(frontend, slurm);
         self.terminals.look(frontend, slurm);
         self.launch_resumed(frontend, slurm);
@@ -164,9 +165,7 @@ impl HostThread {
                 return;
             }
             let due = std::mem::take(&mut self.due);
-            let waiting = due.carry_out(frontend, &mut slurm, &mut afterwards);
-            let now = frontend.now();
-            waiting.into_iter().for_each(|job| self.terminals.waits(job, now));
+            due.carry_out(frontend, &mut slurm, &mut afterwards);
         }
         let now = frontend.now();
         if let Some(left) = afterwards.left {
@@ -220,10 +219,7 @@ impl HostThread {
                 self.counted.watch(after(now, counts_recheck::POLL), claim);
             }
             HostTask::Act(action) => due.actions.push(action),
-            HostTask::ShowReason { job, text } => {
-                self.reasons.watch(now, job);
-                due.reasons.insert(job, text);
-            }
+            HostTask::ShowReason { .. } => self.tasks.add([task]),
             HostTask::WatchReason(job) => self.reasons.watch(now, job),
             HostTask::SayCreating { run, line, aloud } => due.lines.push((run, line, aloud)),
             HostTask::Deadline(claim, at) => job_deadlines::watch(&mut self.deadlines, frontend, claim, at),
@@ -234,6 +230,24 @@ impl HostThread {
             HostTask::SettleAccounting => due.settles = true,
             HostTask::Requeue(run, begin) => due.requeues.push((run, begin)),
             HostTask::End { job, ending } => due.ends.push((job, ending)),
+        }
+    }
+
+    /// Shows the reasons of waiting jobs, after everything else.
+    fn show_reasons(&mut self, frontend: &Frontend, slurm: &mut impl Slurm) {
+        let reasons = self.tasks.take_reasons();
+        if reasons.is_empty() {
+            return;
+        }
+        let (now, mut slurm) = (frontend.now(), slurm.write());
+        if frontend.is_closed() {
+            return;
+        }
+        for (job, text) in reasons {
+            self.reasons.watch(now, job);
+            if guard(&|| format!("reason of job {job}"), false, || show_reason(&mut slurm, job, &text)) {
+                self.terminals.waits(job, now);
+            }
         }
     }
 
@@ -269,8 +283,6 @@ struct Due {
     requeues: Vec<(JobRun, Seconds)>,
     /// Runs of an earlier slurmctld.
     lost: Option<LostRuns>,
-    /// The reason for each job. The last one counts.
-    reasons: HashMap<u32, String>,
 }
 
 impl Due {
@@ -281,16 +293,9 @@ impl Due {
             && self.ends.is_empty()
             && self.requeues.is_empty()
             && self.lost.is_none()
-            && self.reasons.is_empty()
     }
 
-    /// Does all of it. Returns the jobs whose reason is shown at a terminal as well.
-    fn carry_out(
-        self,
-        frontend: &Frontend,
-        slurm: &mut impl Locked,
-        afterwards: &mut Afterwards,
-    ) -> Vec<u32> {
+    fn carry_out(self, frontend: &Frontend, slurm: &mut impl Locked, afterwards: &mut Afterwards) {
         if self.settles {
             guard(&|| "accounting".into(), (), || accounting::settle(frontend, slurm));
         }
@@ -313,11 +318,6 @@ impl Due {
             let is_back = guard(&|| format!("requeue of {run}"), false, requeue);
             afterwards.begins.extend(is_back.then_some(begin));
         }
-        let show = |(job, text): (u32, String)| {
-            let shown = guard(&|| format!("reason of job {job}"), false, || show_reason(slurm, job, &text));
-            shown.then_some(job)
-        };
-        self.reasons.into_iter().filter_map(show).collect()
     }
 }
 
