@@ -9,7 +9,7 @@
 //! host thread, every few seconds: counts that Slurm has lost are made again
 //! ```
 
-use ledger::{Claim, Event};
+use ledger::{Claim, Event, Hold};
 use vipu_types::{ModelName, PartitionEnd};
 
 use crate::clocks_and_queues::HostTask;
@@ -46,35 +46,59 @@ pub(crate) fn is_within_limits(frontend: &Frontend, job: &mut impl JobMut, wante
     if !is_within && is_prepared {
         frontend.tell(Event::Forgo { job: job.id(), in_vain: false });
     }
-    let is_within = is_within && (is_prepared || is_within_with_prepared(frontend, job, wanted));
+    let is_within = is_within && (is_prepared || is_within_with_held(frontend, job, wanted));
     if !is_within {
         frontend.ledger().leave_line(job.id());
     }
     is_within
 }
 
-/// Whether Slurm's limits let the job start beside the jobs with prepared partitions that share a limit with
-/// it, as if those ran already. They start next, and a job that overtook one could keep it from starting.
-fn is_within_with_prepared(frontend: &Frontend, job: &mut impl JobMut, wanted: &Resolved) -> bool {
-    let others: Vec<_> = frontend.ledger().preparations().map(|it| it.claim).collect();
-    let shares_limit = |other: u32| {
-        let Some(other) = job.other(other).filter(|other| other.id() != job.id()) else { return false };
-        other.user() == job.user() || other.account() == job.account() || other.qos() == job.qos()
-    };
-    let sizes = others.iter().filter(|claim| shares_limit(claim.run.job));
-    let prepared: u64 = sizes.map(|claim| u64::from(claim.size.get())).sum();
+/// Whether Slurm's limits let the job start beside the partitions that are held without a running job and share a limit
+/// with it, as if jobs ran on them. A job with a prepared partition starts next, and must not be overtaken into its
+/// limit. Idle partitions make room for the job, unless it gets one of them.
+fn is_within_with_held(frontend: &Frontend, job: &mut impl JobMut, wanted: &Resolved) -> bool {
     let own = counted(frontend, wanted);
-    let all = prepared + own;
+    let (mut held, mut idle) = (0, Vec::new());
+    let shares_limit = |claim: &Claim| {
+        let other = job.other(claim.run.job);
+        let is_alike =
+            other.is_some_and(|other| other.account() == job.account() || other.qos() == job.qos());
+        claim.user == job.user() || is_alike
+    };
+    for (claim, hold) in frontend.ledger().held_without_job() {
+        if claim.run.job == job.id() || !shares_limit(claim) {
+            continue;
+        }
+        match hold {
+            Hold::Prepared | Hold::Kept(_) => held += u64::from(claim.size.get()),
+            Hold::Idle => idle.push(claim.clone()),
+        }
+    }
+    if own == 0 || (held == 0 && idle.is_empty()) {
+        return true;
+    }
     let of = frontend.gres_type(&wanted.model, wanted.size);
-    if prepared == 0 || own == 0 || job.is_within_limits(&of, all) {
-        return true;
+    let mut exceeds = |ipus: u64| {
+        // A limit for each job says nothing about several jobs.
+        let is_per_job = |reason: String| reason.ends_with("PerJob");
+        !job.is_within_limits(&of, ipus) && !job.shown_reason().is_some_and(is_per_job)
+    };
+    if held > 0 && exceeds(own + held) {
+        job.enter_ipus_for_limits(&of, own + held);
+        return false;
     }
-    // A limit for each job says nothing about several jobs.
-    if job.shown_reason().is_some_and(|reason| reason.ends_with("PerJob")) {
-        return true;
+    let is_reused =
+        |claim: &Claim| (&claim.model, claim.size, claim.shape) == (&wanted.model, wanted.size, wanted.shape);
+    if let Some(reused) = idle.iter().position(is_reused) {
+        idle.swap_remove(reused);
     }
-    job.enter_ipus_for_limits(&of, all);
-    false
+    let ipus = |claim: &Claim| u64::from(claim.size.get());
+    if !idle.is_empty() && exceeds(own + held + idle.iter().map(ipus).sum::<u64>()) {
+        for claim in idle {
+            frontend.tell(Event::Freed(claim.partition));
+        }
+    }
+    true
 }
 
 /// Waives the limits of IPUs for a job with whole nodes that may start now. Those of a job with IPUs were

@@ -173,6 +173,7 @@ mod tests {
     use super::*;
 
     const HERE: FailureLimits = FailureLimits {
+        least_keep: Duration::ZERO,
         keep: Duration::from_secs(600),
         requeues: 3,
         pause: RequeuePause { first: Duration::from_secs(10), longest: Duration::from_secs(600) },

@@ -40,6 +40,8 @@ pub(crate) fn size_below(limit: u32) -> u64 {
 /// The site's limits on remedies for the failed jobs of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FailureLimits {
+    /// The time for which a partition stays although a job waits for its IPUs (MinKeep).
+    pub(crate) least_keep: Duration,
     /// The longest time for which a partition stays (MaxKeep). Zero: partitions do not stay.
     pub(crate) keep: Duration,
     /// The number of requeues after which a failed job is not requeued any more (MaxRequeues).
@@ -290,6 +292,7 @@ impl Models {
         let settings = self.settings(model);
         settings.map_or(FailureLimits::default(), |own| FailureLimits {
             keep: own.max_keep,
+            least_keep: own.min_keep,
             requeues: own.max_requeues,
             pause: own.requeue_pause,
         })

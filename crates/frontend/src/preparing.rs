@@ -4,8 +4,11 @@
 //! A job whose nodes and IPUs are free is refused once more, and its partition is made. When the partition is
 //! ready, the scheduler is woken. All questions here are asked under slurmctld's locks: no I/O, no waiting.
 
+use std::time::Duration;
+
 use crate::slurm::{Job, Test, Verdict};
-use ledger::{Candidate, Claim, Event, Jobs as _, Ledger, Rank};
+use ledger::{Candidate, Claim, Event, Hold, Jobs as _, Ledger, Rank};
+use tracing::info;
 use vipu_types::JobRun;
 
 use crate::allowed_ipus::{AllowedIpus, AskingJob, PREPARING};
@@ -77,22 +80,30 @@ fn rank_of(claim: &Claim, asking: &AskingJob<'_, impl Job>) -> Option<Rank> {
     Some(wish(asking.jobs.job(claim.run.job)?, &resolved).rank)
 }
 
-/// The jobs that have to give up their prepared partitions for a job that finds no room. They come after it
-/// in line. None if there are no such jobs.
+/// The jobs that have to give up their partitions, which are prepared or kept, for a job that finds no room. Those with
+/// a prepared one come after it in line. None if there are no such jobs.
 pub(crate) fn displaced(asking: &AskingJob<'_, impl Job>, ipus: &AllowedIpus) -> Option<Vec<u32>> {
     let AskingJob { frontend, job, wish, .. } = asking;
-    let claims: Vec<Claim> = {
+    let (models, now) = (frontend.models(), frontend.now());
+    let held: Vec<(Claim, Hold)> = {
         let ledger = frontend.ledger();
-        if !ledger.may_prepare(frontend.now(), job.id()) {
+        if !ledger.may_prepare(now, job.id()) {
             // A partition waited in vain for the job, because something other than IPUs delays it. To displace
             // others would only delay them too.
             return None;
         }
-        ledger.preparations().map(|it| it.claim).collect()
+        ledger.held_without_job().map(|(claim, hold)| (claim.clone(), hold)).collect()
     };
-    let comes_after = |claim: &&Claim| rank_of(claim, asking).is_some_and(|rank| wish.rank > rank);
-    let after = claims.iter().filter(comes_after);
-    let candidates: Vec<_> = after.map(|claim| Candidate { job: claim.run.job, dying: false }).collect();
+    let gives_way = |(claim, hold): &&(Claim, Hold)| match hold {
+        Hold::Prepared => rank_of(claim, asking).is_some_and(|rank| wish.rank > rank),
+        Hold::Kept(since) => {
+            let kept = Duration::from_millis(now.0.saturating_sub(since.0));
+            kept >= models.failure_limits(&claim.model).least_keep
+        }
+        Hold::Idle => false,
+    };
+    let candidates = held.iter().filter(gives_way).map(|(claim, _)| claim.run.job);
+    let candidates: Vec<_> = candidates.map(|job| Candidate { job, dying: false }).collect();
     if candidates.is_empty() {
         return None;
     }
@@ -119,11 +130,28 @@ pub(crate) fn on_nodes(frontend: &Frontend, job: impl Job, test: &impl Test) -> 
         Some(OnNodes::Prepare(wanted)) if !test.has_victims() => begin(frontend, job, test, wanted),
         Some(OnNodes::Prepare(_)) | None => Verdict::Go,
         Some(OnNodes::Displace(others, why)) => {
-            for job in others {
-                frontend.tell(Event::Forgo { job, in_vain: false });
-            }
+            others.into_iter().for_each(|other| give_way(frontend, other));
             frontend.wait(job, format!("{why}; on their way out"))
         }
+    }
+}
+
+/// Ends what is held for this job without a run.
+fn give_way(frontend: &Frontend, job: u32) {
+    let ledger = frontend.ledger();
+    let is_kept = |(claim, hold): &(&Claim, Hold)| claim.run.job == job && matches!(hold, Hold::Kept(_));
+    let kept: Vec<_> = ledger.held_without_job().filter(is_kept).map(|(claim, _)| claim.clone()).collect();
+    if kept.is_empty() {
+        frontend.tell_locked(ledger, Event::Forgo { job, in_vain: false });
+        return;
+    }
+    drop(ledger);
+    for claim in kept {
+        info!(
+            "{}: partition {} is kept no longer: a job waits for its IPUs (MinKeep)",
+            claim.run, claim.partition
+        );
+        frontend.tell(Event::KeepOver(claim.partition));
     }
 }
 

@@ -59,7 +59,9 @@ impl Record {
     /// The holder of the claim's IPUs.
     pub(crate) fn ipu_holder(&self, serial: Serial) -> IpuHolder {
         match self.phase {
-            Phase::Keeping { until, .. } | Phase::Kept { until } => IpuHolder::Kept(until),
+            Phase::Keeping { until, .. } | Phase::Kept { until } => {
+                IpuHolder::Kept { job: self.claim.run.job, until }
+            }
             Phase::Releasing { .. } => IpuHolder::Leaving,
             Phase::Idle { .. } => IpuHolder::Idle(serial),
             _ => IpuHolder::Job(self.claim.run.job),

@@ -16,8 +16,8 @@ const REMOVAL: Duration = Duration::from_secs(1);
 pub(crate) enum IpuHolder {
     /// A job that has not ended.
     Job(u32),
-    /// A partition that is kept until this time.
-    Kept(Seconds),
+    /// A partition that is kept after a run of this job, until this time if nobody ends it before.
+    Kept { job: u32, until: Seconds },
     /// A partition that is being released.
     Leaving,
     /// No job: a partition that stays idle, with the serial of its claim. The IPUs count as free.
@@ -64,7 +64,7 @@ impl IpuHolders {
             IpuHolder::Idle(_) | IpuHolder::Unused => now,
             IpuHolder::Leaving => now.later_by(REMOVAL),
             IpuHolder::Drained(until) => until.map_or(NEVER, |until| until.max(now).later_by(REMOVAL)),
-            IpuHolder::Kept(until) => (*until).max(now).later_by(REMOVAL),
+            IpuHolder::Kept { until, .. } => (*until).max(now).later_by(REMOVAL),
             IpuHolder::Job(job) => jobs.end_of(*job).unwrap_or(now).max(now).later_by(REMOVAL),
         };
         let taken = self.held.iter().map(|(ipus, holder)| (ipus.clone(), until(holder)));
@@ -76,9 +76,11 @@ impl IpuHolders {
         let mut after = vec![AfterPreemption::Free; self.ipus as usize];
         for (ipus, holder) in &self.held {
             after[ipus.clone()].fill(match holder {
-                IpuHolder::Unknown | IpuHolder::Drained(_) | IpuHolder::Kept(_) => AfterPreemption::Stays,
+                IpuHolder::Unknown | IpuHolder::Drained(_) => AfterPreemption::Stays,
                 IpuHolder::Leaving | IpuHolder::Idle(_) | IpuHolder::Unused => AfterPreemption::Free,
-                IpuHolder::Job(job) => of_job.get(job).copied().unwrap_or(AfterPreemption::Stays),
+                IpuHolder::Job(job) | IpuHolder::Kept { job, .. } => {
+                    of_job.get(job).copied().unwrap_or(AfterPreemption::Stays)
+                }
             });
         }
         after

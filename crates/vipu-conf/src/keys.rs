@@ -219,6 +219,8 @@ keys! { given;
         "what happens to a job whose partition fails or vanishes while it runs; the job is told in any case";
     MaxKeep, max_keep: Duration = Value("0"), "seconds", seconds_or_none,
         "how long `--ipu-keep` may keep the partition of a failed job; 0 disables the option";
+    MinKeep, min_keep: Duration = Value("300"), "seconds", seconds_or_none,
+        "how long `--ipu-keep` keeps a partition although a job waits for its IPUs; after that, the partition goes as soon as the job could start with them";
     KeepIdle, keep_idle: Duration = Value("0"), "seconds",
         |text| keep_idle(text, given.delivery() == Some(Delivery::Node)),
         "how long a partition stays after its job, for the next job of this size and shape; 0: it is removed; not with Delivery=node";

@@ -67,7 +67,7 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
                 ApiTimeout=7 ForceDeletePartition=yes \\\n  UseReconfigPartition=TRUE\n\
                 Layer=linear adminsocket=/run/a PartitionPrefix=c2 Allocation=alloc-1 AllocationAgents=ag1,ag2 placement=Controller Cluster=c64 LinkDomainSize=16\n\
                 CreateTimeout=8 MaxRetries=0 Prepare=ALL PrepareWait=7 PrepareMax=5 RemoveWait=0 MaxConcurrentCreates=9\n\
-                ReconcileInterval=5 RemoveUnknown=1 OnPartitionError=Requeue Accounting=BOTH AccountingSteps=yes AuditLevel=Admin AuditTo=Syslog MaxKeep=900 MaxRequeues=0 RequeuePause=5-80\n\
+                ReconcileInterval=5 RemoveUnknown=1 OnPartitionError=Requeue Accounting=BOTH AccountingSteps=yes AuditLevel=Admin AuditTo=Syslog MaxKeep=900 MinKeep=60 MaxRequeues=0 RequeuePause=5-80\n\
                 KeepIdle=600 KeepIdleFor=Any-Job KeepIdleMax=32 ReuseReset=Other-Users Mode=PARTITION\n\
                 ApiTlsCa=/ca.pem ApiTlsServerName=vipu ApiTlsCert=/c.pem ApiTlsKey=/k.pem ApiAccessFile=/access\n\
                 ApiUserIdMetadata=x-user ApiAccessKeyMetadata=x-key";
@@ -109,6 +109,7 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
         audit_level: AuditLevel::Admin,
         audit_to: AuditTo::Syslog,
         max_keep: Duration::from_secs(900),
+        min_keep: Duration::from_secs(60),
         keep_idle: Duration::from_secs(600),
         keep_idle_max: Some(32),
         keep_idle_for: KeepIdleFor::AnyJob,

@@ -91,10 +91,15 @@ impl Orders {
         let mut left = VecDeque::from(self.take());
         while let Some(next) = left.pop_front() {
             frontend.tell(match next {
-                Action::Driver(DriverAction::Create(Claim { partition, .. })) => match create_fails {
+                Action::Driver(
+                    DriverAction::Create(Claim { partition, .. })
+                    | DriverAction::CreateAfter(Claim { partition, .. }, _),
+                ) => match create_fails {
                     Some(reason) => Event::CreateFailed { partition, reason: reason.into() },
                     None => Event::Up(partition),
                 },
+                Action::Driver(DriverAction::Reuse { claim, .. }) => Event::Up(claim.partition),
+                Action::Driver(DriverAction::MakeIdle { claim, .. }) => Event::Idle(claim.partition),
                 Action::Driver(DriverAction::Remove(claim)) => Event::Gone(claim.partition),
                 Action::Driver(DriverAction::Keep(claim, _)) => Event::KeepRecorded(claim.partition),
                 Action::Host(HostAction::OpenLaunch(claim)) => Event::Launched(claim.partition),

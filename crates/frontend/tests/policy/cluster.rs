@@ -127,6 +127,32 @@ impl Cluster {
         assert!(self.frontend.ledger().live_claim(job.id).is_none());
     }
 
+    /// Ends a job by its failure. Its partition is kept.
+    pub fn fail(&self, job: &Job) {
+        self.change(job).change(|job| {
+            (job.is_running, job.is_completing, job.run_end) = (false, true, Some(RunEnd::Failed(1)));
+            (job.end_time, job.options) = (NOW, vec!["ipu_keep=10m".to_owned()]);
+            job.nodes.clear();
+        });
+        job_fini(&self.frontend, self.change(job), &Cell::default());
+        self.orders.settle(&self.frontend, None);
+    }
+
+    /// Answers all orders.
+    pub fn settle(&self) {
+        self.orders.settle(&self.frontend, None);
+    }
+
+    /// Limits the IPUs that the user of this job may have at once.
+    pub fn limit(&self, job: &Job, ipus: u64) {
+        self.change(job).change(|job| job.most_ipus = Some(ipus));
+    }
+
+    /// The IPUs in partitions without a job.
+    pub fn held_without_job(&self) -> Vec<u32> {
+        self.frontend.ledger().held_without_job().map(|(claim, _)| claim.size.get()).collect()
+    }
+
     /// The controller and the IPUs of a job that runs. It has no IPUs if the controller chooses them.
     pub fn has(&self, job: &Job) -> (String, Vec<u32>) {
         let ledger = self.frontend.ledger();

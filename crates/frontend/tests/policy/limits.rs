@@ -45,3 +45,56 @@ fn mode_whole_times_are_for_the_largest_jobs() {
     cluster.reconfigure(&at("09:00-10:00"), None);
     waits(&cluster.submit(":16", 0, &ALL));
 }
+
+#[test]
+fn user_keep_counts_for_slurms_limits_of_the_next_job() {
+    let cluster = Cluster::new("ApiHost=a MaxKeep=600", None);
+    let [failed, next, small] = [":16", ":32", ":16"].map(|ipus| cluster.submit(ipus, 0, &ALL));
+    assert!(cluster.start(&failed).is_ok());
+    cluster.fail(&failed);
+    assert_eq!(cluster.held_without_job(), [16]);
+    cluster.limit(&next, 32);
+    assert!(cluster.start(&next).is_err(), "its user would have 48 IPUs");
+    cluster.limit(&small, 32);
+    assert!(cluster.start(&small).is_ok());
+    assert_eq!(cluster.held_without_job(), [16]);
+}
+
+#[test]
+fn user_keep_gives_way_to_a_waiting_job_after_min_keep() {
+    for (least, waits) in [
+        ("300", "vipu: 64 IPUs of pod64 needed, 48 free, largest block 32; 16 kept of failed jobs"),
+        (
+            "0",
+            "vipu: 64 IPUs of pod64 needed, 48 free, largest block 32; 16 kept of failed jobs; on their way out",
+        ),
+    ] {
+        let cluster = Cluster::new(&format!("ApiHost=a MaxKeep=600 MinKeep={least}"), None);
+        let [failed, other, whole] = [":16", ":32", ":64"].map(|ipus| cluster.submit(ipus, 0, &ALL));
+        assert!(cluster.start(&failed).is_ok());
+        cluster.fail(&failed);
+        assert!(cluster.start(&other).is_ok());
+        assert!(cluster.start(&whole).is_err());
+        assert_eq!(cluster.held_without_job(), [16], "the job could not start without it either");
+        cluster.end(&other);
+        assert_eq!(cluster.start(&whole), Err(waits.to_owned()));
+        cluster.settle();
+        assert_eq!((least, cluster.start(&whole).is_ok()), (least, least == "0"));
+    }
+}
+
+#[test]
+fn reuse_idle_partitions_count_for_slurms_limits_and_make_room() {
+    let cluster = Cluster::new("ApiHost=a KeepIdle=600 KeepIdleFor=any-job", None);
+    let [first, same, other] = [":16", ":16", ":8"].map(|ipus| cluster.submit(ipus, 0, &ALL));
+    for job in [&first, &same] {
+        cluster.limit(job, 16);
+        assert!(cluster.start(job).is_ok());
+        assert_eq!(cluster.held_without_job(), [0; 0], "it has the idle one");
+        cluster.end(job);
+        assert_eq!(cluster.held_without_job(), [16]);
+    }
+    cluster.limit(&other, 16);
+    assert!(cluster.start(&other).is_ok());
+    assert_eq!(cluster.held_without_job(), [0; 0]);
+}
