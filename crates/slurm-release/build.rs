@@ -19,7 +19,7 @@ const MEMBERS: &[(&str, &str)] = &[
          node_bitmap_cg het_job_id restart_cnt start_time end_time time_limit priority bit_flags \
          preempt_time prep_epilog_cnt epilog_running part_ptr qos_ptr resv_name user_name spank_job_env \
          spank_job_env_size array_recs exit_code batch_host step_list deadline array_job_id array_task_id het_job_offset het_job_list \
-         name account licenses gres_list_req gres_list_alloc tres_req_cnt tres_alloc_cnt limit_set.tres",
+         name account licenses burst_buffer_state gres_list_req gres_list_alloc tres_req_cnt tres_alloc_cnt limit_set.tres",
     ),
     ("job_details", "magic prolog_running env_sup env_cnt begin_time requeue submit_time whole_node"),
     ("job_resources", "node_bitmap"),
@@ -61,7 +61,6 @@ const CONSTANTS: &str = "\
     JOB_REQUEUE_HOLD JOB_CONFIGURING JOB_COMPLETING SELECT_MODE_BASE SELECT_MODE_RUN_NOW \
     SELECT_MODE_TEST_ONLY SELECT_MODE_WILL_RUN SELECT_MODE_PREEMPT_FLAG SELECT_MODE_CHECK_FULL NO_LOCK \
     READ_LOCK WRITE_LOCK WAIT_NO_REASON WAIT_HELD_USER WAIT_PRIORITY WAIT_RESOURCES WAIT_LICENSES WAIT_NODE_NOT_AVAIL \
-    WAIT_ARRAY_TASK_LIMIT \
     BACKFILL_TEST TEST_NOW_ONLY PREEMPT_MODE_REQUEUE PREEMPT_MODE_CANCEL NO_VAL INFINITE WHOLE_NODE_REQUIRED \
     NODE_STATE_BASE NODE_STATE_DOWN NODE_STATE_POWERED_DOWN ESLURM_NODES_BUSY ESLURM_INVALID_GRES ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE";
 

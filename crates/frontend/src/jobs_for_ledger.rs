@@ -70,7 +70,13 @@ impl<J: Job> Jobs for InSlurm<J> {
     }
 
     fn waits(&self, job: u32) -> bool {
-        let waits = |job: &J| job.is_pending() && job.priority() != 0 && !job.is_at_array_limit();
+        // The reason of a job in several Slurm partitions is that of the partition in which it was tried last. It may
+        // not hold in the others.
+        let has_one_reason = |job: &J| job.slurm_partitions().is_none_or(|names| !names.contains(','));
+        let waits = |job: &J| {
+            let is_in_line = job.waits_in_line() || !has_one_reason(job);
+            is_in_line && job.is_pending() && job.priority() != 0 && !job.is_staging_in()
+        };
         self.any.other(job).is_some_and(|job| waits(&job) && job.components().iter().all(waits))
     }
 

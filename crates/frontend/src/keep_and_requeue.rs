@@ -15,6 +15,7 @@ use vipu_types::{AfterFailure, Asked, Grant, JobOption, JobRun, ModelName, Reque
 use crate::clocks_and_queues::{HostTask, Outside};
 use crate::frontend::Frontend;
 use crate::models::FailureLimits;
+use crate::show_partition;
 use crate::slurm::{Job, JobMut, Locked, leader_of};
 
 /// The end of a run that nobody cancelled.
@@ -100,7 +101,7 @@ pub(crate) fn at_end(
                 "vipu: {end}: requeued, {times} of at most {most} times, next run from {time} (--ipu-requeue-on)"
             );
             info!("{}: {text}", claim.run);
-            job.replace_in_system_comment(&text, says_requeued);
+            show_partition::comment(job, &text);
             frontend.outside().ask_host(HostTask::Requeue(claim.run, begin));
             None
         }
@@ -109,15 +110,10 @@ pub(crate) fn at_end(
             let (partition, time) = (&claim.partition, frontend.outside().local_time(until));
             let text = format!("vipu: partition {partition} is kept until {time} (--ipu-keep)");
             info!("{}: {text}", claim.run);
-            job.add_system_comment(&text);
+            show_partition::comment(job, &text);
             Some(until)
         }
     }
-}
-
-/// Whether this part of the job's comment tells of an earlier requeue.
-fn says_requeued(part: &str) -> bool {
-    part.starts_with("vipu: ") && part.contains(": requeued, ")
 }
 
 /// The variable with the run that was requeued last, and the number of short runs in a row before it. Slurm saves it
@@ -224,16 +220,6 @@ mod tests {
             (Some("x"), 1, false, 0),
         ] {
             assert_eq!(short_runs(stored, restarts, is_long), count, "{stored:?} {restarts} {is_long}");
-        }
-    }
-
-    #[test]
-    fn user_requeue_comment_is_told_from_others() {
-        for end in [RunEnd::Completed, RunEnd::Failed(42), RunEnd::Otherwise("TIMEOUT")] {
-            assert!(says_requeued(&format!("vipu: {end}: requeued, 1 of at most 3 times")), "{end}");
-        }
-        for other in ["TIMEOUT: requeued, by hand", "vipu: partition slurm_42: 16 IPUs on pod64"] {
-            assert!(!says_requeued(other), "{other}");
         }
     }
 

@@ -4,6 +4,7 @@
 //! running job gets no reason: Slurm copies it into the lines that killed tasks print (create_kill_job_msg,
 //! 22.05).
 
+use crate::internal_error::OURS;
 use crate::slurm::{Job, JobMut};
 use ledger::Claim;
 use vipu_types::Ipus;
@@ -24,17 +25,17 @@ pub(crate) fn show_creating(job: &mut impl JobMut, line: &str) {
     }
 }
 
-/// Whether this part of the job's comment was written by [`show_made`], for any run.
-fn says_made(part: &str) -> bool {
-    let said = part.strip_prefix("vipu: partition ").and_then(|rest| rest.split_once(": "));
-    said.is_some_and(|(id, what)| !id.contains(' ') && what.contains(" IPU") && what.contains(" on "))
+/// Writes a line into the job's comment, in place of the line before. The comment of a job that is sent back again and
+/// again would grow otherwise, and Slurm sends it with each squeue.
+pub(crate) fn comment(job: &mut impl JobMut, line: &str) {
+    job.replace_in_system_comment(OURS, line);
 }
 
-/// Writes the partition into the job's comment, in place of the partition of an earlier run.
+/// Writes the partition into the job's comment.
 pub(crate) fn show_made(job: &mut impl JobMut, claim: &Claim) {
     forget(job, claim);
     let line = format!("vipu: partition {}: {} on {}", claim.partition, Ipus(claim.size), claim.model);
-    job.replace_in_system_comment(&line, says_made);
+    comment(job, &line);
 }
 
 /// Shows that the job waits for the removal only. A reason that Slurm gave its end stays.
@@ -49,27 +50,5 @@ pub(crate) fn forget(job: &mut impl JobMut, claim: &Claim) {
     let is_ours = |reason: String| beginnings(claim).iter().any(|ours| reason.starts_with(ours));
     if job.reason().is_some_and(is_ours) {
         job.clear_reason();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::says_made;
-
-    #[test]
-    fn job_comment_of_a_made_partition_is_told_from_others() {
-        for line in
-            ["vipu: partition slurm_42: 16 IPUs on pod64", "vipu: partition slurm_42r7: 1 IPU on pod16"]
-        {
-            assert!(says_made(line), "{line}");
-        }
-        for line in [
-            "vipu: partition slurm_42 failed: 2 IPUs on pod64 lost",
-            "vipu: partition slurm_42 was moved to other IPUs",
-            "vipu: partition slurm_42 is kept until 2026-11-22T10:00:00 (--ipu-keep)",
-            "16 IPUs on pod64",
-        ] {
-            assert!(!says_made(line), "{line}");
-        }
     }
 }

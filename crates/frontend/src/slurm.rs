@@ -21,7 +21,7 @@ macro_rules! job_facts {
             usize: slurm_partition_address;
             i64: start_time end_time begin_time submit_time time_limit;
             bool: is_in_reservation nodes_done mentions_vipu is_batch is_awaited is_backfill_test
-                is_tried_by_backfill is_test_of_now is_unsplit_array is_at_array_limit is_being_preempted
+                is_tried_by_backfill is_test_of_now is_unsplit_array is_being_preempted is_staging_in is_in_pre_run
                 is_pending is_running is_suspended is_configuring is_completing has_lost_node may_be_requeued
                 waits_in_line takes_whole_nodes gets_all_gres ipus_are_counted has_lost_count;
             Option<i64>: deadline;
@@ -87,8 +87,7 @@ pub trait JobMut: Deref<Target: Job> {
     fn set_reason(&mut self, text: &str);
     fn clear_reason(&mut self);
     fn wait_for_its_turn(&mut self);
-    fn add_system_comment(&mut self, text: &str);
-    fn replace_in_system_comment(&mut self, text: &str, is_superseded: impl Fn(&str) -> bool);
+    fn replace_in_system_comment(&mut self, beginning: &str, text: &str);
     fn set_environment(&mut self, name: &str, value: &str);
     fn remove_environment(&mut self, name: &str);
     fn set_script_environment(&mut self, name: &str, value: &str);

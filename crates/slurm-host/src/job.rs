@@ -111,12 +111,6 @@ impl<'lock> JobRef<'lock> {
         if array.is_null() { 0 } else { unsafe { array.read() } }
     }
 
-    /// Whether the array runs as many tasks as its user allows (`--array=0-9%2`), so that no other task may
-    /// begin.
-    pub fn is_at_array_limit(self) -> bool {
-        self.state_reason() == facts::WAIT_ARRAY_TASK_LIMIT
-    }
-
     /// The job id of a job array and the id of its task, if the job is a task: `array_job_id` and
     /// `array_task_id`. While Slurm tries an array with unsplit tasks, the array's record has the id of the
     /// next task.
@@ -287,6 +281,19 @@ impl<'lock> JobRef<'lock> {
             facts::WAIT_NODE_NOT_AVAIL,
         ];
         self.is_pending() && self.priority() != 0 && reasons.contains(&self.state_reason())
+    }
+
+    /// Whether Slurm does not start the waiting job because its data still have to come into a burst buffer. The states
+    /// are those of burst_buffer_common.c (`burst_buffer_state`).
+    pub fn is_staging_in(self) -> bool {
+        let state = self.record.bytes(self.layout().job_record.burst_buffer_state).unwrap_or_default();
+        self.is_pending() && !state.is_empty() && state != b"staged-in"
+    }
+
+    /// Whether the job's burst buffer is prepared for its run: `slurm_bb_pre_run`, which begins when the nodes are
+    /// ready.
+    pub fn is_in_pre_run(self) -> bool {
+        self.record.bytes(self.layout().job_record.burst_buffer_state) == Some(b"pre-run")
     }
 
     /// The reason that squeue shows for a waiting job: a text, or else the name of Slurm's reason. None if it

@@ -107,7 +107,7 @@ impl JobMut for SlurmJobMut<'_> {
         set_reason(text: &str);
         clear_reason();
         wait_for_its_turn();
-        add_system_comment(text: &str);
+        replace_in_system_comment(beginning: &str, text: &str);
         set_environment(name: &str, value: &str);
         remove_environment(name: &str);
         set_script_environment(name: &str, value: &str);
@@ -127,10 +127,6 @@ impl JobMut for SlurmJobMut<'_> {
 
     fn end_waiver(&mut self, waiver: &Waiver) {
         self.job.end_waiver(&waiver.0);
-    }
-
-    fn replace_in_system_comment(&mut self, text: &str, is_superseded: impl Fn(&str) -> bool) {
-        self.job.replace_in_system_comment(text, is_superseded);
     }
 }
 

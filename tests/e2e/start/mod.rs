@@ -2,6 +2,7 @@
 
 mod arrays;
 mod basic_jobs;
+mod burst_buffer;
 mod dependencies;
 mod example_sites;
 mod het_jobs;

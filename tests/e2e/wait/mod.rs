@@ -10,4 +10,5 @@ mod reasons;
 mod reservations;
 mod scheduling_cost;
 mod shown_progress;
+mod slurm_reasons;
 mod terminal_messages;

@@ -7,6 +7,7 @@ use tracing::info;
 use vipu_types::JobRun;
 
 use crate::frontend::Frontend;
+use crate::show_partition;
 use crate::slurm::{Job, JobMut, Locked, leader_of, release_command};
 
 /// The shortest delay until a job begins again. A node refuses a job in the second in which it heard of the end
@@ -26,7 +27,7 @@ pub(super) fn starting<L: Locked>(slurm: &mut L, run: JobRun) -> Option<L::Job<'
 pub(super) fn tell(slurm: &mut impl Locked, job: u32, text: &str) {
     slurm.tell_user(job, text);
     if let Some(mut job) = slurm.job(job) {
-        job.add_system_comment(text);
+        show_partition::comment(&mut job, text);
     }
 }
 

@@ -147,8 +147,7 @@ impl slurm::JobMut for Change<'_> {
         begin_soon(Duration);
         end_by_deadline();
         wait_for_its_turn();
-        add_system_comment(&str);
-        replace_in_system_comment(&str, impl Fn(&str) -> bool);
+        replace_in_system_comment(&str, &str);
         set_script_environment(&str, &str);
         clean_script_environment(&str);
         enter_requested_ipus(&GresType, u64);

@@ -154,26 +154,16 @@ impl<'lock> JobMut<'lock> {
         self.clear_reason();
     }
 
-    /// Appends a text to `system_comment`, unless it is there already. `scontrol show job` and squeue show
-    /// this member.
-    pub fn add_system_comment(&mut self, text: &str) {
-        let field = self.layout().job_record.system_comment;
-        let all = match self.record.text(field) {
-            Some(earlier) if earlier.contains(text) => return,
-            Some(earlier) => format!("{earlier}; {text}"),
-            None => text.to_owned(),
-        };
-        self.set_text(field, &all);
-    }
-
-    /// Appends a text to `system_comment`, and removes the parts that it supersedes.
-    pub fn replace_in_system_comment(&mut self, text: &str, is_superseded: impl Fn(&str) -> bool) {
+    /// Appends a text to `system_comment`, in place of the parts with this beginning. `scontrol show job` and squeue show
+    /// this member. Slurm's burst buffers append lines to it.
+    pub fn replace_in_system_comment(&mut self, beginning: &str, text: &str) {
         const BETWEEN: &str = "; ";
         let field = self.layout().job_record.system_comment;
         let earlier = self.record.text(field).unwrap_or_default();
-        let stays = |part: &&str| !part.is_empty() && *part != text && !is_superseded(part);
-        let parts: Vec<_> = earlier.split(BETWEEN).filter(stays).chain([text]).collect();
-        self.set_text(field, &parts.join(BETWEEN));
+        let parts = earlier.split(BETWEEN).flat_map(str::lines);
+        let others = parts.filter(|part| !part.is_empty() && !part.starts_with(beginning));
+        let text = text.replace(BETWEEN, ", ");
+        self.set_text(field, &others.chain([&*text]).collect::<Vec<_>>().join(BETWEEN));
     }
 
     fn set_text(&mut self, field: Field<Text>, text: &str) {

@@ -66,6 +66,7 @@ fn texts(probe: &Probe, job: JobRef<'_>) -> Looked {
         ("name", fields.name),
         ("account", fields.account),
         ("licenses", fields.licenses),
+        ("burst_buffer_state", fields.burst_buffer_state),
         ("tres_per_node", fields.tres_per_node),
         ("tres_per_job", fields.tres_per_job),
         ("tres_per_task", fields.tres_per_task),

@@ -44,7 +44,7 @@ macro_rules! none {
 
 impl slurm::Job for JobView<'_> {
     none! {
-        bool: is_in_reservation is_backfill_test is_test_of_now is_unsplit_array is_at_array_limit is_being_preempted
+        bool: is_in_reservation is_backfill_test is_test_of_now is_unsplit_array is_being_preempted is_staging_in is_in_pre_run
             is_suspended takes_whole_nodes gets_all_gres has_lost_count;
         u32: het_job het_offset tasks_left;
         Option<i64>: deadline;
@@ -170,8 +170,7 @@ impl slurm::JobMut for JobChange<'_> {
         forget_batch_host();
         end_by_deadline();
         expect_start(i64);
-        add_system_comment(&str);
-        replace_in_system_comment(&str, impl Fn(&str) -> bool);
+        replace_in_system_comment(&str, &str);
         set_script_environment(&str, &str);
         clean_script_environment(&str);
         enter_requested_ipus(&GresType, u64);

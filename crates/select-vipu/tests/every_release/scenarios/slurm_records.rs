@@ -83,8 +83,9 @@ fn writes(host: Host, job: Job) {
     let mut seen = change(&job);
     seen.set_reason("first");
     seen.set_reason("second");
-    seen.add_system_comment("one");
-    seen.add_system_comment("two");
+    job.record.put("system_comment", host.text("of others\nvipu: one; more; pre_run: two"));
+    seen.replace_in_system_comment("vipu: ", "vipu: first; then");
+    seen.replace_in_system_comment("vipu: ", "vipu: second; then");
     for (name, value) in [("A", "1"), ("B", "2"), ("A", "3"), ("BB", "4")] {
         seen.set_environment(name, value);
     }
@@ -105,7 +106,7 @@ fn writes(host: Host, job: Job) {
     assert_eq!(job.record.text("state_desc").as_deref(), Some("second"));
     assert_eq!(
         job.record.text("system_comment").as_deref(),
-        Some("one; two")
+        Some("of others; more; pre_run: two; vipu: second, then")
     );
     assert_eq!(job.record.get::<i64>("start_time"), 1_800_000_000);
     assert!(job.details.get::<i64>("begin_time") > 1_700_000_000);
