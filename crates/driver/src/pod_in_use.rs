@@ -39,6 +39,8 @@ pub(crate) struct ObservedController {
     /// Whether it answered the last survey. If it answers no call, the controller is at fault, not the
     /// request.
     pub answers: Cell<bool>,
+    /// It answers again.
+    pub is_back: Notify,
     /// The refusals since it last made a partition.
     pub refusals: Refusals,
     /// The hosts without jobs.
@@ -54,6 +56,7 @@ impl Default for ObservedController {
     fn default() -> Self {
         Self {
             answers: Cell::new(true),
+            is_back: Notify::new(),
             refusals: Refusals::default(),
             hosts: ToldHosts::default(),
             pool: ObservedPool::default(),

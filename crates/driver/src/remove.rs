@@ -42,7 +42,7 @@ pub(crate) async fn remove<W: Environment>(shared: Rc<SharedState<W>>, tracked: 
     if !tracked.stays.get() {
         let unanswered = Some(tracked.calls.number_unanswered());
         shared.resources.note(Entry::Remove { claim: claim.clone(), unanswered }, claim).await;
-        let pod = insist(claim, async || {
+        let pod = insist(shared, tracked, claim, async || {
             let pod = shared.pod(&tracked.at_home(claim))?;
             was_there = tracked.calls.was_made() || is_there(&pod, tracked, partition).await?;
             if was_there {
@@ -119,8 +119,13 @@ pub(crate) async fn watch_on<W: Environment>(shared: Rc<SharedState<W>>, tracked
     }
 }
 
-/// Repeats `attempt` until it succeeds. Logs failures ever more rarely.
-async fn insist<T>(claim: &Claim, mut attempt: impl AsyncFnMut() -> Result<T, Words>) -> T {
+/// Repeats `attempt` until it succeeds, also as soon as the controller answers again. Logs failures ever more rarely.
+async fn insist<T, W: Environment>(
+    shared: &SharedState<W>,
+    tracked: &Tracked,
+    claim: &Claim,
+    mut attempt: impl AsyncFnMut() -> Result<T, Words>,
+) -> T {
     let mut backoff = Backoff::new(claim.partition.as_str(), RETRY_CAP);
     loop {
         let trouble = match attempt().await {
@@ -132,7 +137,10 @@ async fn insist<T>(claim: &Claim, mut attempt: impl AsyncFnMut() -> Result<T, Wo
             let (run, partition, tries) = (claim.run, &claim.partition, backoff.tries());
             tracing::warn!("{run}: partition {partition} not removed, try {tries}: {trouble}; trying again");
         }
-        sleep(pause).await;
+        match shared.pod(&tracked.at_home(claim)) {
+            Ok(pod) => drop(timeout(pause, pod.observed.is_back.notified()).await),
+            Err(_) => sleep(pause).await,
+        }
     }
 }
 

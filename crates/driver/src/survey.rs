@@ -50,7 +50,10 @@ async fn surveys<W: Environment>(shared: Rc<SharedState<W>>, pod: Rc<PodInUse<W:
         let answer = survey(&shared, &pod).await;
         let news = contact.news(answer.as_ref());
         match &news {
-            Some(News::Back) => tracing::info!("controller {} answers again", pod.controller.name()),
+            Some(News::Back) => {
+                tracing::info!("controller {} answers again", pod.controller.name());
+                pod.observed.is_back.notify_waiters();
+            }
             Some(News::Trouble(error)) => {
                 tracing::error!("no IPU job of model {} can start there: {error}", pod.id.model);
             }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open, openat, renameat};
-use nix::sys::stat::Mode;
+use nix::sys::stat::{Mode, fstat};
 use nix::unistd::{UnlinkatFlags, close, fsync, geteuid, unlinkat};
 use vipu_types::{Gcd, PartitionId};
 
@@ -73,12 +73,21 @@ impl IpuofDir {
             self.prepare(&name, |to| to.write_all(&[b' '; LARGEST_FILE]), somebody_else, self.ways, flushed);
         let removed = self.unlink(&name);
         let access = written.and_then(|access| removed.map(|()| access));
+        let access = access.and_then(|access| self.can_be_entered().map(|()| access));
         access.map_err(|error| match error {
             Error::Refused { source, .. } => {
                 Error::Refused { doing: "write to", path: self.path.clone(), source }
             }
             other => other,
         })
+    }
+
+    /// Checks that somebody besides the owner can enter the directory. An ACL shows in the bits of the group.
+    fn can_be_entered(&self) -> Result<(), Error> {
+        let refused =
+            |errno: Errno| Error::Refused { doing: "look at", path: self.path.clone(), source: errno.into() };
+        let mode = fstat(&self.fd).map_err(refused)?.st_mode & 0o7777;
+        if mode & 0o011 == 0 { Err(Error::Closed { path: self.path.clone(), mode }) } else { Ok(()) }
     }
 
     /// Returns the text of the mark, a small file with this name that identifies the directory. `None` if

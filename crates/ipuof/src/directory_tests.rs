@@ -21,6 +21,7 @@ fn probe(path: &Path) -> Result<Access, Error> {
 impl Fixture {
     fn new() -> Self {
         let temp = tempfile::tempdir().unwrap();
+        fs::set_permissions(temp.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let dir = IpuofDir::open(temp.path()).unwrap();
         Self { temp, dir, partition: PartitionId::new("slurm_42").unwrap() }
     }
@@ -215,7 +216,7 @@ fn an_unusable_directory_is_named_with_advice() {
 #[test]
 fn a_directory_one_may_not_write_is_named() {
     let fixture = Fixture::new();
-    fs::set_permissions(fixture.temp.path(), fs::Permissions::from_mode(0o500)).unwrap();
+    fs::set_permissions(fixture.temp.path(), fs::Permissions::from_mode(0o555)).unwrap();
     match probe(fixture.temp.path()) {
         Ok(_) => assert!(geteuid().is_root(), "only root writes where it may not"),
         Err(error) => {
@@ -223,6 +224,19 @@ fn a_directory_one_may_not_write_is_named() {
             assert!(error.to_string().contains(&part), "{error}");
         }
     }
+}
+
+#[test]
+fn fault_directory_that_users_cannot_enter_is_named() {
+    let fixture = Fixture::new();
+    let with_mode = |mode| {
+        fs::set_permissions(fixture.temp.path(), fs::Permissions::from_mode(mode)).unwrap();
+        probe(fixture.temp.path()).map_err(|error| error.to_string())
+    };
+    let path = fixture.temp.path().display();
+    let told = format!("users cannot enter {path} (mode 0700): chmod o+x {path}");
+    assert_eq!(with_mode(0o700), Err(told));
+    assert!(with_mode(0o710).is_ok() && with_mode(0o711).is_ok());
 }
 
 #[test]

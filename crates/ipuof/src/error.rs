@@ -22,6 +22,14 @@ pub enum Error {
         /// The error of the system.
         source: io::Error,
     },
+    /// No user but its owner can open a file in the directory.
+    #[error("users cannot enter {} (mode {mode:04o}): chmod o+x {}", .path.display(), .path.display())]
+    Closed {
+        /// The directory.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
 }
 
 /// Advice for administrators about an error of the file system.

@@ -133,4 +133,14 @@ scenarios! {
     user_keep_of_an_unknown_partition_is_only_answered "
         keep 1 until 100 -> kept 1
         count 0 journal…"
+
+    /// A pause between two tries would take up to half a minute.
+    a_removal_goes_on_as_soon_as_its_controller_answers_again "
+        create 1 -> up 1
+        next survey = lost*20
+        next remove = unsent*11
+        zero
+        survey
+        remove 1
+        -> gone 1 at 100..103"
 }
