@@ -19,10 +19,11 @@ use crate::{
 };
 
 /// The longest time until no job runs any more.
-const SETTLE_LIMIT: Duration = Duration::from_secs(180);
+const SETTLE_LIMIT: Duration = Duration::from_secs(300);
 
-/// The longest time in which nothing changes. A script and a create take less.
-const STILL: Duration = Duration::from_secs(20);
+/// The longest time in which nothing changes. It is longer than RemoveWait, for which a job stays COMPLETING if its
+/// slurmd was away when it ended.
+const STILL: Duration = Duration::from_secs(80);
 
 /// Runs one round with this time of faults.
 pub fn run(side: Side, time: Duration, random: &mut StdRng) -> Result<Count> {
