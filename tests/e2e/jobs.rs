@@ -2,11 +2,14 @@
 //!
 //! Time limits are minutes in Slurm. Jobs therefore get long limits, and a file lets them end.
 
+use std::fs;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, ensure};
 use mock_vipu::PartitionRecord;
 use testbed::{Cluster, JobId, JobView, Settings, main_job, next_second, wait_until};
+use vipu_status::{Status, file_names};
 
 use crate::{LIMIT, quick};
 
@@ -70,7 +73,7 @@ pub(crate) fn runs(cluster: &Cluster, job: JobId) -> Result<()> {
 /// Lets one job end while there is no slurmctld.
 pub(crate) fn ends_without_slurmctld(cluster: &Cluster, job: JobId) -> Result<()> {
     cluster.stop_slurmctld()?;
-    std::fs::write(cluster.layout().jobs().join(format!("go-{job}")), "")?;
+    fs::write(cluster.layout().jobs().join(format!("go-{job}")), "")?;
     cluster.start_slurmctld()
 }
 
@@ -85,7 +88,7 @@ pub(crate) fn waits_again(cluster: &Cluster, job: JobId, restarts: u16) -> Resul
 
 /// Lets one job end, and waits until nothing is left of it.
 pub(crate) fn let_go(cluster: &Cluster, job: JobId) -> Result<()> {
-    std::fs::write(cluster.layout().jobs().join(format!("go-{job}")), "")?;
+    fs::write(cluster.layout().jobs().join(format!("go-{job}")), "")?;
     ended(cluster, job, "COMPLETED").map(drop)
 }
 
@@ -196,10 +199,25 @@ pub(crate) fn resets(cluster: &Cluster, partition: &str) -> Result<usize> {
     Ok(events.iter().filter(|event| event.operation == "POS_RESETTING").count())
 }
 
-/// Waits until the reason of a waiting job has these words.
+/// Waits until the reason of a waiting job has these words, in squeue or in full.
 pub(crate) fn waits(cluster: &Cluster, job: JobId, words: &str) -> Result<()> {
-    let told = |job: &JobView| job.state == "PENDING" && job.reason.replace('_', " ").contains(words);
+    let told = |job: &JobView| job.state == "PENDING" && reason(cluster, job).contains(words);
     cluster.await_job(job, &format!("to wait for '{words}'"), LIMIT, told).map(drop)
+}
+
+/// The reason of a job in full. squeue shows the brief form of slurm-vipu's reasons, and the status document all of it.
+pub(crate) fn reason(cluster: &Cluster, job: &JobView) -> String {
+    let shown = job.reason.replace('_', " ");
+    let in_document = || {
+        let text = fs::read(cluster.layout().state().join(file_names::WHOLE)).ok()?;
+        let status = Status::parse(&text).ok()?;
+        let is_it = |of: &Option<Arc<vipu_status::Job>>| of.as_ref().is_some_and(|of| of.id == job.id.0);
+        let waiting = status.line.into_iter().chain(status.not_in_line);
+        let waiting = waiting.into_iter().find(|it| is_it(&it.job)).and_then(|it| it.reason);
+        let creating = status.partitions.into_iter().find(|it| is_it(&it.job)).and_then(|it| it.reason);
+        waiting.map(|reason| reason.to_string()).or(creating)
+    };
+    if shown.starts_with("vipu: ") { in_document().unwrap_or(shown) } else { shown }
 }
 
 /// Waits until Slurm expects a waiting job to start at this time.

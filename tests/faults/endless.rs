@@ -10,6 +10,12 @@ use crate::case;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// The reason of jobs in line while a resource of all jobs is in trouble.
+const TROUBLE: &str = "vipu: pod64 is in trouble";
+
+/// The reason of a job that waits for its partition meanwhile.
+const WAITING: &str = "vipu: creating a partition of 8 IPUs on pod64 - waiting";
+
 /// The number of backfill cycles while the fault lasts.
 const CYCLES: u64 = 5;
 
@@ -50,11 +56,11 @@ impl Endless {
     /// and waits in CF.
     fn outcome(self) -> ([usize; 3], &'static str, &'static str) {
         match self {
-            Self::ControllerAway => ([0, 12, 12], "vipu: pod64: controller 127.0.0.1:", "PENDING"),
+            Self::ControllerAway => ([0, 12, 12], "vipu: no answer from the controller of pod64", "PENDING"),
             // The partitions of these 8 jobs use all IPUs.
-            Self::RemovalFails => ([8, 12, 12], "vipu: 8 IPUs of pod64 needed, 0 free", "COMPLETED"),
-            Self::IpuofDirGone => ([0, 12, 12], "IpuofDir: ", "CONFIGURING"),
-            Self::JournalUnwritable => ([0, 0, 12], "journal", "CONFIGURING"),
+            Self::RemovalFails => ([8, 12, 12], "vipu: 8 IPUs of pod64 needed", "COMPLETED"),
+            Self::IpuofDirGone => ([0, 12, 12], TROUBLE, "CONFIGURING"),
+            Self::JournalUnwritable => ([0, 0, 12], TROUBLE, "CONFIGURING"),
         }
     }
 
@@ -143,7 +149,10 @@ pub fn run(fault: Endless) -> Result<()> {
         let queue = Queue::submit(cluster)?;
         let first = queue.jobs[0][0];
         let (can_run, words, state) = fault.outcome();
-        let is_told = |job: &JobView| job.reason.replace('_', " ").contains(words);
+        let is_told = |job: &JobView| {
+            let words = if job.state == "CONFIGURING" { WAITING } else { words };
+            job.reason.replace('_', " ") == words
+        };
         fault.begin(cluster)?;
         queue.release([first].into_iter())?;
         cluster.await_job(first, &format!("to be {state} with the reason"), LIMIT, |job| {
@@ -163,7 +172,7 @@ pub fn run(fault: Endless) -> Result<()> {
         for job in queue.seen()?.1 {
             let state = if job.id == first { state } else { "PENDING" };
             let restarts = u16::from(job.id == first && state == "PENDING");
-            let is_held = job.reason.contains("release");
+            let is_held = job.reason.contains("held");
             ensure!(job.state == state && job.restarts == restarts && !is_held, "{job:?}");
         }
         fault.mend(cluster)?;

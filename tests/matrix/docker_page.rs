@@ -88,7 +88,7 @@ fn look(page: &mut Page<impl Iterator<Item = String>>) -> Result<()> {
     cluster.await_state(JobId(4), "RUNNING", LIMIT)?;
     page.runs("vipu:pod64:64", "Submitted batch job 5")?;
     cluster.await_job(JobId(5), "to say why it waits", LIMIT, |job| job.reason.contains("needed"))?;
-    page.runs("squeue -o", "5 alice PENDING vipu: 64 IPUs of pod64 needed, 32 free, largest block 32")?;
+    page.runs("squeue -o", "5 alice PENDING vipu: 64 IPUs of pod64 needed")?;
     page.runs("sacct", "gres/vipu")?;
     page.runs("vipu-control report", "slurm_4")?;
     page.runs("ls -l /ipuof", "slurm_4.conf")?;

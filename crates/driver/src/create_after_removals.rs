@@ -38,8 +38,7 @@ pub(crate) fn create<W: Environment>(
         let turn = async {
             let turn = tracked.turn.lock().await;
             if waits_for_removals {
-                let line = create_progress::waiting(&claim, REMOVALS);
-                shared.environment.show(claim.run, line);
+                shared.environment.show(claim.run, create_progress::waiting(&claim, REMOVALS));
             }
             for other in before {
                 other.cancelled().await;

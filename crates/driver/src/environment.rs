@@ -4,7 +4,7 @@ use std::future::Future;
 use std::path::Path;
 
 use ledger::{Claim, Event, HostAction, Millis, Seconds};
-use vipu_types::{JobRun, Words};
+use vipu_types::{JobRun, Reason, Words};
 
 use crate::{Controller, Journal};
 
@@ -30,10 +30,10 @@ pub trait Environment: 'static {
     fn unix_time(&self) -> Seconds;
 
     /// Tells the users who wait for this run how its create goes. Must not wait.
-    fn tell(&self, _run: JobRun, _line: String) {}
+    fn tell(&self, _run: JobRun, _progress: Reason) {}
 
-    /// Shows this text in squeue only. Must not wait.
-    fn show(&self, _run: JobRun, _line: String) {}
+    /// Shows this in squeue only. Must not wait.
+    fn show(&self, _run: JobRun, _progress: Reason) {}
 
     /// Hands an event to the ledger. Must not wait. The call may send orders that follow from the event.
     fn report(&self, event: Event);

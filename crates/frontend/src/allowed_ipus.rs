@@ -14,11 +14,12 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use ledger::{Candidate, Claim, Jobs as _, Ledger, Preparation, Seconds, Wait, Wish};
-use vipu_types::ControllerName;
+use vipu_types::{ControllerName, Reason};
 
 use crate::cabling::{GroupIpus, NodeGroup};
 use crate::frontend::Frontend;
 use crate::jobs_for_ledger::{InSlurm, wish};
+use crate::mode_host;
 use crate::node_choice::{self, Choice};
 use crate::request::Resolved;
 use crate::slurm::Job;
@@ -60,14 +61,14 @@ impl From<&GroupIpus> for AllowedIpus {
 
 /// The reason why a job cannot start now.
 pub(crate) struct NotNow {
-    pub(crate) why: String,
+    pub(crate) why: Reason,
     /// Whether the end of other jobs would help.
     pub(crate) is_for_room: bool,
 }
 
 impl From<Wait> for NotNow {
     fn from(why: Wait) -> Self {
-        Self { why: why.to_string(), is_for_room: why.is_for_room() }
+        Self { is_for_room: why.is_for_room(), why: why.into() }
     }
 }
 
@@ -116,7 +117,8 @@ impl AllowedIpus {
                 if is_possible && ledger.block_free_at(&wanted.model, ipus, jobs) == Some(jobs.now()) {
                     return Ok(GroupIpus::Block(ipus.clone()));
                 }
-                let why = format!("vipu: the {} IPUs of its nodes are not free", wanted.size);
+                let line = format!("vipu: the {} IPUs of its nodes are not free", wanted.size);
+                let why = Reason::new("vipu: the IPUs of its nodes are not free", line);
                 Err(room.unwrap_or(NotNow { why, is_for_room: true }))
             }
         }
@@ -183,14 +185,13 @@ pub(crate) fn fewest(
 pub(crate) const PREPARING: &str = "vipu: preparing";
 
 /// The reason of a job whose partition is being prepared. It names the trouble that delays it, if any.
-fn being_made(ledger: &Ledger, claim: &Claim) -> String {
-    let trouble = ledger.trouble_of(claim);
-    trouble.map_or_else(|| PREPARING.to_owned(), |trouble| trouble.to_string())
+fn being_made(ledger: &Ledger, claim: &Claim) -> Reason {
+    ledger.trouble_of(claim).map_or_else(|| PREPARING.into(), Reason::from)
 }
 
 /// The reason why a waiting job would be refused for its IPUs now. It asks the questions of [`AllowedIpus::start`] and
 /// changes nothing.
-pub(crate) fn reason(asking: &AskingJob<'_, impl Job>) -> Option<String> {
+pub(crate) fn reason(asking: &AskingJob<'_, impl Job>) -> Option<Reason> {
     let AskingJob { frontend, job, wanted, wish, jobs } = asking;
     let models = frontend.models();
     let mut ledger = frontend.ledger();
@@ -198,12 +199,14 @@ pub(crate) fn reason(asking: &AskingJob<'_, impl Job>) -> Option<String> {
         return ready.is_none().then(|| being_made(&ledger, &claim));
     }
     if models.has_hosts(&wanted.model) {
-        // A reason about its own nodes stays until Slurm tests it again, but not that of `scheduling::not_told`.
-        let is_of_nodes = |shown: &String| shown.contains(" node") && !shown.starts_with("vipu: node ");
-        let of_nodes = job.reason().filter(is_of_nodes);
-        return of_nodes.or_else(|| Some(ledger.room_for(wish).err()?.to_string()));
+        // A reason about its own nodes stays until Slurm tests it again.
+        let is_of_nodes = job.reason().is_some_and(|shown| shown == mode_host::MISFIT);
+        return match is_of_nodes {
+            true => Some(mode_host::MISFIT.into()),
+            false => Some(ledger.room_for(wish).err()?.into()),
+        };
     }
     let wish = Wish { controllers: ledger.controllers_in_line(job.id()), ..wish.clone() };
     let why = ledger.why_not_now(&wish, jobs).err()?;
-    Some(node_choice::about(&models, &wish, why.to_string()))
+    Some(node_choice::about(&models, &wish, why.into()))
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::mem;
 
 use ledger::Seconds;
-use vipu_types::PartitionId;
+use vipu_types::{PartitionId, Reason};
 
 use crate::mutex::{Mutex, lock};
 use crate::node_choice::Choice;
@@ -42,9 +42,8 @@ pub(crate) struct AccountingNotes {
 pub(crate) enum OnNodes {
     /// Make the partition first.
     Prepare(Resolved),
-    /// Remove the partitions that were prepared for these jobs, which come later in line. The text is the
-    /// reason of the job meanwhile.
-    Displace(Vec<u32>, String),
+    /// Remove the partitions that are held for these jobs. The reason is that of the job meanwhile.
+    Displace(Vec<u32>, Reason),
 }
 
 /// The job, and its Slurm partition, for which backfill asks.

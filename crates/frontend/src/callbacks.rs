@@ -122,7 +122,7 @@ pub fn job_ready(frontend: &Frontend, job: impl Job) -> bool {
 pub fn job_fini(frontend: &Frontend, mut job: impl JobMut, done: &Cell<Option<Ending>>) {
     accounting::clear(frontend, &mut job);
     let Some(claim) = frontend.ledger().live_claim(job.id()).cloned() else { return };
-    show_partition::forget(&mut job, &claim);
+    show_partition::forget(&mut job);
     let ending = if job.is_completing() && frontend.may_hold() {
         job.raise_completion_gate();
         Ending::Held

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ledger::{Claim, Ledger, Millis, Place, PoolChoice, Preparation, Wish};
 use tracing::error;
-use vipu_types::{Asked, ControllerName, Grant, IpuCount, JobOption, JobRun, PartitionId, Shape};
+use vipu_types::{Asked, ControllerName, Grant, IpuCount, JobOption, JobRun, PartitionId, Reason, Shape};
 
 use crate::cabling::GroupIpus;
 use crate::frontend::Frontend;
@@ -45,7 +45,8 @@ pub(crate) fn give<J: Job>(
         Ok(own) => own,
         Err(why) => {
             error!("job {} gets no IPUs on its nodes: {why}", job.id());
-            frontend.show_reason(job.id(), format!("vipu: no IPUs on its nodes: {why}"));
+            let line = format!("vipu: no IPUs on its nodes: {why}");
+            frontend.show_reason(job.id(), Reason::new("vipu: no IPUs on its nodes", line));
             return None;
         }
     };

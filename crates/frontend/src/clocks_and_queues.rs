@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ledger::{Action, Claim, EndedRun, Ending, HostAction, Millis, Seconds};
-use vipu_types::JobRun;
+use vipu_types::{JobRun, Reason};
 
 /// Clocks and queues. No method may wait: all are called under slurmctld's locks, and the queues also while
 /// the ledger is locked.
@@ -76,7 +76,7 @@ pub enum HostTask {
         /// The job.
         job: u32,
         /// The reason.
-        text: String,
+        reason: Reason,
     },
     /// Take back the reason that an earlier slurmctld gave this job, once it does not hold any more.
     WatchReason(u32),
@@ -84,8 +84,8 @@ pub enum HostTask {
     SayCreating {
         /// The run.
         run: JobRun,
-        /// The progress in words.
-        line: String,
+        /// The progress.
+        progress: Reason,
         /// Whether the terminal gets the line as well.
         aloud: bool,
     },

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use ledger::{Action, Claim, Ending, Event, LicenseReservations, Millis, ModelFacts, Seconds, WholeTimes};
 use tracing::error;
-use vipu_types::{GresType, IpuCount, JobRun, ModelName, Words};
+use vipu_types::{GresType, IpuCount, JobRun, ModelName, Reason, Words};
 
 use crate::before_takeover::FromBefore;
 use crate::between_callbacks::{AccountingNotes, TestNotes};
@@ -187,19 +187,19 @@ impl Frontend {
     }
 
     /// Shows the reason why a job waits, by [`HostTask::ShowReason`].
-    pub(crate) fn show_reason(&self, job: u32, text: String) {
-        self.outside.ask_host(HostTask::ShowReason { job, text });
+    pub(crate) fn show_reason(&self, job: u32, reason: Reason) {
+        self.outside.ask_host(HostTask::ShowReason { job, reason });
     }
 
     /// The answer to a test of a job that cannot start now, for this reason.
-    pub(crate) fn wait(&self, job: impl Job, why: String) -> Verdict {
+    pub(crate) fn wait(&self, job: impl Job, why: Reason) -> Verdict {
         self.show_reason(job.id(), why);
         Verdict::Wait
     }
 
     /// Shows in squeue that a job waits because of a fault in slurm-vipu.
     pub fn show_internal_error(&self, job: u32) {
-        self.show_reason(job, internal_error::to_user());
+        self.show_reason(job, internal_error::TO_USER.into());
     }
 
     /// Bounds the time for which the completion gate of this run stays raised, by [`HostTask::Limit`].
@@ -216,8 +216,8 @@ impl Frontend {
     }
 
     /// Shows the progress of a create, by [`HostTask::SayCreating`].
-    pub fn say_creating(&self, run: JobRun, line: String, aloud: bool) {
-        self.outside.ask_host(HostTask::SayCreating { run, line, aloud });
+    pub fn say_creating(&self, run: JobRun, progress: Reason, aloud: bool) {
+        self.outside.ask_host(HostTask::SayCreating { run, progress, aloud });
     }
 
     /// Passes on actions that do not follow from an event.

@@ -11,11 +11,8 @@ pub(crate) const OURS: &str = "vipu: ";
 /// The text for users. They can do nothing about the fault; the log tells administrators more.
 pub(crate) const INTERNAL: &str = "internal error, see slurmctld's log";
 
-/// The reason of a job that waits or is refused because of the fault. Other texts of slurm-vipu begin with
-/// it.
-pub fn to_user() -> String {
-    format!("vipu: {INTERNAL}")
-}
+/// The reason of a job that waits or is refused because of the fault.
+pub const TO_USER: &str = "vipu: internal error - see the log of slurmctld";
 
 /// The text for a fault that only a restart of slurmctld ends.
 pub(crate) fn until_restart() -> String {

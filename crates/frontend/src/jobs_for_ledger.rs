@@ -75,7 +75,7 @@ impl<J: Job> Jobs for InSlurm<J> {
         let has_one_reason = |job: &J| job.slurm_partitions().is_none_or(|names| !names.contains(','));
         let waits = |job: &J| {
             let is_in_line = job.waits_in_line() || !has_one_reason(job);
-            is_in_line && job.is_pending() && job.priority() != 0 && !job.is_staging_in()
+            is_in_line && job.is_pending() && job.priority() != 0
         };
         self.any.other(job).is_some_and(|job| waits(&job) && job.components().iter().all(waits))
     }

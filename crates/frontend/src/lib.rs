@@ -112,7 +112,7 @@ pub use callbacks::{job_begin, job_fini, job_ready, undo_begin};
 pub use clocks_and_queues::{HostTask, Outside};
 pub use frontend::Frontend;
 pub use host_thread::HostThread;
-pub use internal_error::to_user as internal_error_to_user;
+pub use internal_error::TO_USER as INTERNAL_ERROR_TO_USER;
 pub use models::{Model, Models};
 pub use scheduling::{after, before, refused};
 pub use shared_ledger::LockedLedger;

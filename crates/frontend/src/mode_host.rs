@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use vipu_types::{IpuCount, ModelName, Words, words};
+use vipu_types::{IpuCount, ModelName, Reason, Words, words};
 
 use crate::frontend::Frontend;
 use crate::limits::Standing;
@@ -101,25 +101,31 @@ impl Hosts {
     }
 }
 
+/// The brief form of [`misfit`].
+pub(crate) const MISFIT: &str = "vipu: its number of IPUs is not that of its nodes";
+
 /// The reason why a job does not start whose number of IPUs is not that of its number of nodes. It is from before the
 /// mode, or its number of nodes was changed.
-pub(crate) fn misfit(frontend: &Frontend, wanted: &Resolved, nodes: u32) -> Option<String> {
+pub(crate) fn misfit(frontend: &Frontend, wanted: &Resolved, nodes: u32) -> Option<Reason> {
     let models = frontend.models();
     let model = models.0.get(&wanted.model)?;
     let (sizes, needed) = (model.host_sizes()?, model.cabling.as_ref()?.hosts_of(wanted.size));
     let Resolved { model, size, .. } = wanted;
     if sizes.is_empty() {
-        return Some(no_hosts(model));
+        return Some(Reason::new(MISFIT, no_hosts(model)));
     }
     if !sizes.contains(size) {
         let sizes = in_words(sizes);
-        return Some(format!(
-            "vipu: jobs on {model} get all IPUs of their nodes, {sizes}: cancel and submit again"
-        ));
+        let line =
+            format!("vipu: jobs on {model} get all IPUs of their nodes, {sizes}: cancel and submit again");
+        return Some(Reason::new(MISFIT, line));
     }
     (needed != nodes).then(|| {
         let s = if needed == 1 { "" } else { "s" };
-        format!("vipu: {size} IPUs of {model} are those of {needed} node{s}, not of {nodes}: scontrol update JobId=<id> NumNodes={needed}")
+        let line = format!(
+            "vipu: {size} IPUs of {model} are those of {needed} node{s}, not of {nodes}: scontrol update JobId=<id> NumNodes={needed}"
+        );
+        Reason::new(MISFIT, line)
     })
 }
 

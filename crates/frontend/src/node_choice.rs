@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ledger::{Seconds, Wish};
-use vipu_types::{ControllerName, ModelName, Words, words};
+use vipu_types::{ControllerName, ModelName, Reason, Words, words};
 
 use crate::cabling::{Cabling, GroupIpus, NodeGroup};
 use crate::models::Models;
@@ -116,7 +116,7 @@ impl Choice {
     }
 
     /// A reason to wait, with the controllers that it is about.
-    fn reason(&self, why: String) -> String {
+    fn reason(&self, why: Reason) -> Reason {
         let left: Vec<_> = self.left.iter().filter_map(NodeGroup::controller).collect();
         if self.is_part && !left.is_empty() { on(why, left) } else { why }
     }
@@ -130,7 +130,7 @@ fn with_prepared(groups: Vec<NodeGroup>, prepared: Option<ControllerName>) -> Ve
 }
 
 /// A reason to wait, with the controllers that it is about unless it is about all.
-pub(crate) fn reason(choice: Option<&Choice>, why: String) -> String {
+pub(crate) fn reason(choice: Option<&Choice>, why: Reason) -> Reason {
     match choice {
         Some(choice) => choice.reason(why),
         None => why,
@@ -138,7 +138,7 @@ pub(crate) fn reason(choice: Option<&Choice>, why: String) -> String {
 }
 
 /// A reason to wait, with the controllers that the wish names unless these are all of the model.
-pub(crate) fn about(models: &Models, wish: &Wish, why: String) -> String {
+pub(crate) fn about(models: &Models, wish: &Wish, why: Reason) -> Reason {
     let all = models.cabling(&wish.model).map(|(_, all)| all.len());
     match &wish.controllers {
         Some(some) if all.is_some_and(|all| some.len() < all) => on(why, some),
@@ -146,9 +146,9 @@ pub(crate) fn about(models: &Models, wish: &Wish, why: String) -> String {
     }
 }
 
-fn on<'a>(why: String, controllers: impl IntoIterator<Item = &'a ControllerName>) -> String {
+fn on<'a>(why: Reason, controllers: impl IntoIterator<Item = &'a ControllerName>) -> Reason {
     let names: Vec<_> = controllers.into_iter().map(ControllerName::to_string).collect();
-    format!("{why}, on {}", names.join(" and "))
+    why.telling(|line| format!("{line}, on {}", names.join(" and ")))
 }
 
 impl Models {
@@ -177,14 +177,15 @@ impl Models {
     }
 
     /// The reason why a job can never get nodes and IPUs that belong together. None if it can.
-    pub(crate) fn never_together(&self, wanted: &Resolved, test: &impl Test) -> Option<String> {
+    pub(crate) fn never_together(&self, wanted: &Resolved, test: &impl Test) -> Option<Reason> {
         let (cabling, all) = self.cabling(&wanted.model)?;
         let (model, fewest) = (&wanted.model, test.fewest());
         // The stock selector says no if too few of the nodes have IPUs of one partition.
         let most = cabling.most_nodes(&all).filter(|most| *most < fewest as usize)?;
-        Some(format!(
+        let line = format!(
             "vipu: no controller of {model} has {fewest} nodes, {most} at most: a job gets nodes of one"
-        ))
+        );
+        Some(Reason::new("vipu: no controller has so many nodes", line))
     }
 }
 

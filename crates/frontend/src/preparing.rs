@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::slurm::{Job, Test, Verdict};
 use ledger::{Candidate, Claim, Event, Hold, Jobs as _, Ledger, Rank};
 use tracing::info;
-use vipu_types::JobRun;
+use vipu_types::{JobRun, Reason};
 
 use crate::allowed_ipus::{AllowedIpus, AskingJob, PREPARING};
 use crate::between_callbacks::OnNodes;
@@ -131,9 +131,14 @@ pub(crate) fn on_nodes(frontend: &Frontend, job: impl Job, test: &impl Test) -> 
         Some(OnNodes::Prepare(_)) | None => Verdict::Go,
         Some(OnNodes::Displace(others, why)) => {
             others.into_iter().for_each(|other| give_way(frontend, other));
-            frontend.wait(job, format!("{why}; on their way out"))
+            frontend.wait(job, on_their_way_out(why))
         }
     }
+}
+
+/// The reason of a job that waits for nothing but removals.
+pub(crate) fn on_their_way_out(why: Reason) -> Reason {
+    why.telling(|line| format!("{line}; on their way out"))
 }
 
 /// Ends what is held for this job without a run.

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use vipu_types::{BadValue, GresRequest, GresType, IpuCount, ModelName, NotASize, Words};
+use vipu_types::{BadValue, GresRequest, GresType, IpuCount, ModelName, NotASize, Reason, Words};
 
 use crate::models::{Models, size_below};
 
@@ -52,6 +52,11 @@ impl Refusal {
     /// The line for the user.
     pub(crate) fn into_line(self) -> Words {
         self.line.into()
+    }
+
+    /// The reason of a job that waits with this request, which could be met when it was submitted.
+    pub(crate) fn into_reason(self) -> Reason {
+        Reason::new("vipu: its request cannot be met any more", self.line)
     }
 
     /// Whether no system could meet the request, with any configuration.

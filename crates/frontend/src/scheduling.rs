@@ -16,6 +16,7 @@ use crate::node_choice::{self, Choice};
 use crate::preparing;
 use crate::request::Resolved;
 use crate::slurm::{Job, JobMut, Question, Test, Verdict};
+use vipu_types::Reason;
 
 /// A year, in seconds: the answer to a question about a start that is unknown.
 const BEYOND_ANY_PLAN: i64 = 365 * 24 * 3600;
@@ -47,7 +48,7 @@ pub fn before(
             let asked = AskedTest { question, wanted: &wanted, told };
             answered(frontend, job, asked, choice.as_mut(), test)
         }
-        Err(refusal) if question != Question::Ever => frontend.wait(**job, refusal.to_string()),
+        Err(refusal) if question != Question::Ever => frontend.wait(**job, refusal.into_reason()),
         Err(refusal) if refusal.is_for_good() => Verdict::Never,
         Err(_) => Verdict::Go,
     };
@@ -85,7 +86,7 @@ fn answered(
     if question == Question::Ever {
         return match frontend.models().never_together(wanted, test) {
             Some(why) => {
-                tracing::info!("job {} is refused: {why}", job.id());
+                tracing::info!("job {} is refused: {}", job.id(), why.line);
                 frontend.show_reason(job.id(), why);
                 Verdict::Never
             }
@@ -107,14 +108,14 @@ fn answered(
 }
 
 /// The reason why a job has to wait even if IPUs are free.
-fn obstacle(frontend: &Frontend, job: impl Job, wanted: &Resolved, question: Question) -> Option<String> {
+fn obstacle(frontend: &Frontend, job: impl Job, wanted: &Resolved, question: Question) -> Option<Reason> {
     if let Some(trouble) = frontend.out_of_order() {
         // The ledger knows the reason too, but it may have failed.
         let model = wanted.model.clone();
-        return Some(Wait::Trouble { model, trouble: trouble.into() }.to_string());
+        return Some(Wait::Trouble { model, trouble: trouble.into() }.into());
     }
     if question == Question::Start && frontend.has_begin_panicked(job.id()) {
-        return Some(internal_error::to_user());
+        return Some(internal_error::TO_USER.into());
     }
     if question == Question::Start && frontend.outside().is_ending() {
         return Some("vipu: slurmctld ends".into());
@@ -125,12 +126,13 @@ fn obstacle(frontend: &Frontend, job: impl Job, wanted: &Resolved, question: Que
     if let Some(nodes) = lock(&frontend.before.left_runs).get(&job.id()) {
         return Some(not_told(&nodes.join(",")));
     }
-    over_share(frontend, job, wanted).map(|why| why.to_string())
+    over_share(frontend, job, wanted).map(Reason::from)
 }
 
 /// The reason of a job of which an earlier run may be left on this node.
-pub(crate) fn not_told(node: &str) -> String {
-    format!("vipu: node {node} has not told yet whether it still runs this job")
+pub(crate) fn not_told(node: &str) -> Reason {
+    let line = format!("vipu: node {node} has not told yet whether it still runs this job");
+    Reason::new("vipu: a node has not told yet whether it still runs this job", line)
 }
 
 /// Whether a job may start now, if necessary by preempting others.
@@ -180,7 +182,7 @@ fn start_now(
     let candidates = candidates(test);
     match allowed_ipus::fewest(choice, |ipus| ipus.victims(asking, &candidates)) {
         None => frontend.wait(*job, shown),
-        Some(none) if none.is_empty() => frontend.wait(*job, format!("{shown}; on their way out")),
+        Some(none) if none.is_empty() => frontend.wait(*job, preparing::on_their_way_out(shown)),
         Some(victims) => {
             // Slurm preempts them only if the stock selector finds nodes as well: see `after`.
             frontend.test_notes.victims.leave(job.id(), victims);
@@ -205,10 +207,10 @@ fn first_start(
 
 /// The reason why a waiting job would be refused for its IPUs now. It asks the questions of [`start_now`] and
 /// changes nothing.
-pub(crate) fn reason_now(frontend: &Frontend, job: impl Job) -> Option<String> {
+pub(crate) fn reason_now(frontend: &Frontend, job: impl Job) -> Option<Reason> {
     let wanted = match frontend.models().wanted(job) {
         Ok(wanted) => wanted?,
-        Err(refusal) => return Some(refusal.to_string()),
+        Err(refusal) => return Some(refusal.into_reason()),
     };
     let obstacle = obstacle(frontend, job, &wanted, Question::Start);
     obstacle.or_else(|| allowed_ipus::reason(&AskingJob::new(frontend, job, &wanted)))
@@ -305,7 +307,7 @@ pub fn after<J: JobMut>(
     match wanted {
         Ok(None) => Verdict::Go,
         Ok(Some(wanted)) => will_run(frontend, job, &wanted, choice, test),
-        Err(refusal) => frontend.wait(**job, refusal.to_string()),
+        Err(refusal) => frontend.wait(**job, refusal.into_reason()),
     }
 }
 
@@ -386,7 +388,7 @@ fn will_run(
         let wish = ipus.wish(&asking);
         let why = frontend.ledger().why_not_now(&wish, &asking.jobs);
         if let Err(why) = why {
-            let why = node_choice::about(&frontend.models(), &wish, why.to_string());
+            let why = node_choice::about(&frontend.models(), &wish, why.into());
             frontend.show_reason(job.id(), why);
         }
         return wait_for_ipus(&frontend.test_notes.told, job, Told { at: now, start }, test);

@@ -7,22 +7,23 @@
 use crate::internal_error::OURS;
 use crate::slurm::{Job, JobMut};
 use ledger::Claim;
-use vipu_types::Ipus;
+use vipu_types::{Ipus, Reason};
 
 /// The beginnings of all reasons that this module shows.
-fn beginnings(claim: &Claim) -> [String; 2] {
-    [format!("vipu: creating partition {}", claim.partition), removing(claim)]
-}
+const BEGINNINGS: [&str; 2] = ["vipu: creating a partition", REMOVING];
 
-fn removing(claim: &Claim) -> String {
-    format!("vipu: removing partition {}", claim.partition)
-}
+/// The beginning of the reasons of held jobs. Their comments tell more.
+pub(crate) const HELD: &str = "vipu: held - ";
 
-/// Shows the progress `line` while the partition is made.
-pub(crate) fn show_creating(job: &mut impl JobMut, line: &str) {
-    if job.is_running() && job.is_configuring() && !job.is_completing() {
-        job.set_reason(line);
+const REMOVING: &str = "vipu: removing the partition";
+
+/// Shows the progress while the partition is made. Returns whether the job still waits for it.
+pub(crate) fn show_creating(job: &mut impl JobMut, progress: &Reason) -> bool {
+    let waits = job.is_running() && job.is_configuring() && !job.is_completing();
+    if waits {
+        job.set_reason(&progress.brief);
     }
+    waits
 }
 
 /// Writes a line into the job's comment, in place of the line before. The comment of a job that is sent back again and
@@ -33,21 +34,21 @@ pub(crate) fn comment(job: &mut impl JobMut, line: &str) {
 
 /// Writes the partition into the job's comment.
 pub(crate) fn show_made(job: &mut impl JobMut, claim: &Claim) {
-    forget(job, claim);
+    forget(job);
     let line = format!("vipu: partition {}: {} on {}", claim.partition, Ipus(claim.size), claim.model);
     comment(job, &line);
 }
 
 /// Shows that the job waits for the removal only. A reason that Slurm gave its end stays.
-pub(crate) fn show_removing(job: &mut impl JobMut, claim: &Claim) {
+pub(crate) fn show_removing(job: &mut impl JobMut) {
     if job.is_completing() && job.reason().is_none() {
-        job.set_reason(&removing(claim));
+        job.set_reason(REMOVING);
     }
 }
 
 /// Clears a reason that this module has shown.
-pub(crate) fn forget(job: &mut impl JobMut, claim: &Claim) {
-    let is_ours = |reason: String| beginnings(claim).iter().any(|ours| reason.starts_with(ours));
+pub(crate) fn forget(job: &mut impl JobMut) {
+    let is_ours = |reason: String| BEGINNINGS.iter().any(|ours| reason.starts_with(ours));
     if job.reason().is_some_and(is_ours) {
         job.clear_reason();
     }

@@ -21,13 +21,13 @@ macro_rules! job_facts {
             usize: slurm_partition_address;
             i64: start_time end_time begin_time submit_time time_limit;
             bool: is_in_reservation nodes_done mentions_vipu is_batch is_awaited is_backfill_test
-                is_tried_by_backfill is_test_of_now is_unsplit_array is_being_preempted is_staging_in is_in_pre_run
+                is_tried_by_backfill is_test_of_now is_unsplit_array is_being_preempted is_in_pre_run
                 is_pending is_running is_suspended is_configuring is_completing has_lost_node may_be_requeued
                 waits_in_line takes_whole_nodes gets_all_gres ipus_are_counted has_lost_count;
             Option<i64>: deadline;
             Option<(u32, u32)>: array;
             Option<vipu_types::RunEnd>: run_end;
-            Option<String>: slurm_partition slurm_partitions qos tres_per_node reason shown_reason batch_host
+            Option<String>: slurm_partition slurm_partitions qos tres_per_node reason shown_reason system_comment batch_host
                 name account licenses;
             Vec<u32>: nodes;
             Vec<String>: node_names;

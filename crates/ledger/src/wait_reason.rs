@@ -1,8 +1,8 @@
 //! The reasons why a job cannot have its partition now.
 
-use vipu_types::{IpuCount, ModelName, Words};
+use vipu_types::{IpuCount, ModelName, Reason, Words};
 
-/// The reason why a job cannot have its partition now, short enough for squeue's Reason column.
+/// The reason why a job cannot have its partition now.
 ///
 /// Each reason can pass: the configuration is mended, a controller comes back, a Pod grows. None is a reason
 /// to refuse a job for good. A count that no partition can have, because it is no power of two, cannot occur
@@ -149,6 +149,33 @@ impl Wait {
             self,
             Wait::Full { .. } | Wait::PoolFull { .. } | Wait::Drained { .. } | Wait::Planned { .. }
         )
+    }
+}
+
+impl From<Wait> for Reason {
+    fn from(wait: Wait) -> Self {
+        let brief = match &wait {
+            Wait::NoModel { asked, .. } => format!("vipu: there is no model {asked}"),
+            Wait::Trouble { model, .. } => format!("vipu: {model} is in trouble"),
+            Wait::OverLimit { model, size, .. } => {
+                format!("vipu: {size} {} are too many for a job on {model}", ipus(*size))
+            }
+            Wait::NoAnswer { model } | Wait::Unreachable { model, .. } => {
+                format!("vipu: no answer from the controller of {model}")
+            }
+            Wait::Drained { model, .. } => format!("vipu: {model} is drained"),
+            Wait::Full { model, size, .. } | Wait::PoolFull { model, size, .. } => {
+                format!("vipu: {size} {} of {model} needed", ipus(*size))
+            }
+            Wait::OverWholeShare { model, size, .. } => {
+                format!("vipu: {size} {} of {model} are too many for its Slurm partition", ipus(*size))
+            }
+            Wait::OverShare { model, .. } => format!("vipu: its Slurm partition has all its IPUs of {model}"),
+            Wait::WholeTime { model, .. } => format!("vipu: {model} is for the largest jobs soon"),
+            Wait::Planned { model, .. } => format!("vipu: IPUs of {model} are kept for another job"),
+            Wait::Together { model, .. } => format!("vipu: its components need IPUs of {model} together"),
+        };
+        Self::new(brief, wait.to_string())
     }
 }
 

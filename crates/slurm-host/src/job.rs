@@ -269,9 +269,9 @@ impl<'lock> JobRef<'lock> {
         self.details().is_some_and(|details| details.read(self.layout().job_details.requeue) != 0)
     }
 
-    /// Whether the job waits for its turn: it is not held, and not behind a dependency or a limit. Slurm may
-    /// have taken the reason from the code that refused the job ([`crate::differences::refused_start`]); backfill
-    /// leaves none.
+    /// Whether the job waits for its turn: it is not held, and not behind a dependency or a limit, and its data are in its
+    /// burst buffer. Slurm may have taken the reason from the code that refused the job
+    /// ([`crate::differences::refused_start`]); backfill leaves none.
     pub fn waits_in_line(self) -> bool {
         let reasons = [
             facts::WAIT_NO_REASON,
@@ -280,20 +280,26 @@ impl<'lock> JobRef<'lock> {
             facts::WAIT_LICENSES,
             facts::WAIT_NODE_NOT_AVAIL,
         ];
-        self.is_pending() && self.priority() != 0 && reasons.contains(&self.state_reason())
+        // The main scheduler comes up to a minute after the data.
+        let of_burst_buffer = [facts::WAIT_BURST_BUFFER_RESOURCE, facts::WAIT_BURST_BUFFER_STAGING];
+        let reason = self.state_reason();
+        let is_turn = match self.burst_buffer_state() {
+            b"" => reasons.contains(&reason),
+            b"staged-in" => reasons.contains(&reason) || of_burst_buffer.contains(&reason),
+            _ => false,
+        };
+        self.is_pending() && self.priority() != 0 && is_turn
     }
 
-    /// Whether Slurm does not start the waiting job because its data still have to come into a burst buffer. The states
-    /// are those of burst_buffer_common.c (`burst_buffer_state`).
-    pub fn is_staging_in(self) -> bool {
-        let state = self.record.bytes(self.layout().job_record.burst_buffer_state).unwrap_or_default();
-        self.is_pending() && !state.is_empty() && state != b"staged-in"
+    /// The state of the job's burst buffer, one of those in burst_buffer_common.c; empty without one.
+    fn burst_buffer_state(self) -> &'lock [u8] {
+        self.record.bytes(self.layout().job_record.burst_buffer_state).unwrap_or_default()
     }
 
     /// Whether the job's burst buffer is prepared for its run: `slurm_bb_pre_run`, which begins when the nodes are
     /// ready.
     pub fn is_in_pre_run(self) -> bool {
-        self.record.bytes(self.layout().job_record.burst_buffer_state) == Some(b"pre-run")
+        self.burst_buffer_state() == b"pre-run"
     }
 
     /// The reason that squeue shows for a waiting job: a text, or else the name of Slurm's reason. None if it
@@ -353,6 +359,8 @@ members! { Self, job_record, JobRef<'_>:
     name: text name -> Option<String>;
     /// The names of all Slurm partitions in which the job may run: `partition`, for example `batch,ipu`.
     slurm_partitions: text partition -> Option<String>;
+    /// `system_comment`
+    system_comment: text system_comment -> Option<String>;
     /// The text that squeue shows as the reason, if it is not just the reason's name.
     reason: text state_desc -> Option<String>;
     /// The job's GRES request as Slurm keeps it: `tres_per_node`, for example `gres:vipu:pod64:16`.

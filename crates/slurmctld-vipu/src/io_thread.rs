@@ -10,7 +10,7 @@ use driver::{
 use ledger::{Event, Millis, Seconds};
 use slurm_host::{boundary, local_time, threads};
 use tracing::{error, warn};
-use vipu_types::{JobRun, ModelName, Words, words};
+use vipu_types::{JobRun, ModelName, Reason, Words, words};
 
 use crate::admin::{self, DrainsFile};
 use crate::counters::CountedJournal;
@@ -141,15 +141,15 @@ impl<J: Journal> Environment for InSlurmctld<J> {
         Seconds(local_time::now())
     }
 
-    fn tell(&self, run: JobRun, line: String) {
+    fn tell(&self, run: JobRun, progress: Reason) {
         if let Some(plugin) = self.plugin.upgrade() {
-            plugin.frontend.say_creating(run, line, true);
+            plugin.frontend.say_creating(run, progress, true);
         }
     }
 
-    fn show(&self, run: JobRun, line: String) {
+    fn show(&self, run: JobRun, progress: Reason) {
         if let Some(plugin) = self.plugin.upgrade() {
-            plugin.frontend.say_creating(run, line, false);
+            plugin.frontend.say_creating(run, progress, false);
         }
     }
 

@@ -16,6 +16,7 @@ mod node_gres;
 mod options;
 mod place;
 mod pool;
+mod reason;
 mod request;
 mod requeue_pause;
 mod run;
@@ -40,6 +41,7 @@ pub use node_gres::{
 pub use options::{Asked, BadValue, Help, JobOption};
 pub use place::{HostAgent, HostIpus, HostMap, Place, Placement};
 pub use pool::{ModelPool, Pool, PoolPart};
+pub use reason::Reason;
 pub use request::GresRequest;
 pub use requeue_pause::RequeuePause;
 pub use run::{EndedBy, JobRun, PartitionEnd, RunEnd};

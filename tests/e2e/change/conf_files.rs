@@ -5,7 +5,7 @@ use std::fs;
 use anyhow::{Result, ensure};
 use testbed::{Cluster, main_job, programs, wait_until};
 
-use crate::jobs::{ended, restart_slurmctld};
+use crate::jobs::{ended, restart_slurmctld, waits};
 use crate::{LIMIT, quick};
 
 /// Slurm and jobs without IPUs run. An IPU job says why it waits, and starts once vipu.conf is mended.
@@ -14,7 +14,7 @@ fn job_conf_missing_then_mended() -> Result<()> {
     quick().without_vipu_conf().expect_log("error: ").run(|cluster| {
         main_job::start_delay(cluster)?;
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:4"])?;
-        cluster.await_job(job, "to say why", LIMIT, |job| job.reason.contains("vipu.conf"))?;
+        waits(cluster, job, "vipu.conf")?;
         cluster.write_vipu_conf(&[])?;
         cluster.reconfigure()?;
         main_job::batch_ended(cluster, job, 4).map(drop)

@@ -1,6 +1,7 @@
 //! The Pods, partitions and waiting jobs, for people and programs.
 
 mod doctor;
+mod reasons_for_programs;
 mod status_cost;
 mod status_document;
 pub(crate) mod steering;

@@ -21,7 +21,7 @@ fn job_of_two_clusters_with_one_prefix() -> Result<()> {
             let is_held = |job: &JobView| job.state == "PENDING" && !job.system_comment.is_empty();
             let held = second.await_job(theirs, "to be held", LIMIT, is_held)?;
             println!("{held:?}");
-            ensure!(held.reason.contains("PartitionPrefix"), "{held:?}");
+            ensure!(held.system_comment.contains("PartitionPrefix"), "{held:?}");
             there_are(first, &[(ours, 0)])?;
             ensure!(second.ipuof_files()?.is_empty(), "{:?}", second.ipuof_files()?);
             // The administrator solves it with another prefix.

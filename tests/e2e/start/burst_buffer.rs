@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use mock_vipu::{Effect, Fault, Rpc};
-use testbed::{Cluster, JobId, JobView, Settings, wait_until};
+use testbed::{Account, Cluster, JobId, JobView, Settings, wait_until};
 use vipu_client::Call;
 
 use crate::LIMIT;
-use crate::jobs::{brisk, cancel, ended, gone, let_go, made, running_for, waits};
+use crate::jobs::{brisk, cancel, ended, gone, let_go, made, running_for, update, waits};
 
 /// Data come in when a file `data` is beside the job's script. The step before the run begins by making `begun`, and ends
 /// when there is `pass` or `fail`.
@@ -38,6 +38,7 @@ local others = {"job_process", "pools", "job_teardown", "setup", "test_data_in",
 for _, name in ipairs(others) do
     _G["slurm_bb_" .. name] = function() return slurm.SUCCESS, "" end
 end
+function slurm_bb_pools() return slurm.SUCCESS, '{"pools": []}' end
 return slurm.SUCCESS
 "#;
 
@@ -58,7 +59,9 @@ fn make(cluster: &Cluster, job: JobId, name: &str) -> Result<()> {
 
 /// Submits a job for the whole Pod whose data come in first, and which goes before all others.
 fn staged(cluster: &Cluster) -> Result<JobId> {
-    let job = cluster.sbatch("#DW\ntrue", &["--gres=vipu:pod64:64", "--time=60", "--priority=1000"])?;
+    let sbatch = cluster.sbatch_command("#DW\ntrue", &["--gres=vipu:pod64:64", "--time=60"])?;
+    let job = cluster.submit(sbatch.account(&Account::named("nobody")?))?;
+    update(cluster, job, &["Priority=4294900000"])?;
     waits(cluster, job, "BurstBufferStageIn")?;
     Ok(job)
 }
@@ -88,8 +91,8 @@ fn job_whose_burst_buffer_fails_leaves_no_partition() -> Result<()> {
         make(cluster, job, "data")?;
         made(cluster, job, 64)?;
         make(cluster, job, "fail")?;
-        let again = |job: &JobView| job.state == "PENDING" && job.restarts == 1;
-        cluster.await_job(job, "to be back in the queue", LIMIT, again)?;
+        let is_back = |job: &JobView| job.state == "PENDING" && job.reason.contains("pre_run");
+        cluster.await_job(job, "to be back in the queue", LIMIT, is_back)?;
         gone(cluster, job, 0)?;
         running_for(cluster, 64, 60, &[])?;
         cancel(cluster, job)

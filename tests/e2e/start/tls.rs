@@ -7,8 +7,8 @@ use mock_vipu::{Authority, Signed};
 use tempfile::TempDir;
 use testbed::{Account, Cluster, Settings, main_job, permit};
 
-use crate::jobs::logged;
-use crate::{LIMIT, quick};
+use crate::jobs::{logged, waits};
+use crate::quick;
 
 /// The secret that must not be in any log, job or state.
 const ACCESS_KEY: &str = "Sesame-Open-42";
@@ -90,8 +90,7 @@ fn job_over_tls() -> Result<()> {
     site.settings().run(|cluster| {
         let job = cluster.sbatch(&format!("{}\nenv", main_job::SHOW), &["--gres=vipu:pod64:4"])?;
         let says = |words: &str| {
-            let told = |reason: &str| reason.replace('_', " ").contains(&words.replace('_', " "));
-            cluster.await_job(job, &format!("to say '{words}'"), LIMIT, |job| told(&job.reason))?;
+            waits(cluster, job, words)?;
             logged(cluster, words)
         };
         let access = site.path("access");

@@ -6,7 +6,8 @@ use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault};
 use testbed::{Cluster, main_job};
 
-use crate::{LIMIT, quick};
+use crate::jobs::waits;
+use crate::quick;
 
 /// Returns how long squeue and sinfo take together.
 fn answer_time(cluster: &Cluster) -> Result<Duration> {
@@ -36,8 +37,7 @@ fn job_controller_down_or_hanging() -> Result<()> {
         cluster.mock().refuse()?;
         cluster.reconfigure()?;
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:4"])?;
-        let named = |reason: &str| reason.contains("controller") && reason.contains("refused");
-        cluster.await_job(job, "to say why it waits", LIMIT, |job| named(&job.reason))?;
+        waits(cluster, job, "refused")?;
         nothing_else_waits(cluster, usual)?;
         cluster.mock().clear()?;
         main_job::batch_ended(cluster, job, 4).map(drop)

@@ -7,6 +7,7 @@ use mock_vipu::{Effect, Fault, Rpc, StatusCode};
 use testbed::{Cluster, JobView, main_job, page, permit, wait_until};
 use vipu_client::Call;
 
+use crate::jobs::{logged, reason, waits};
 use crate::{LIMIT, quick};
 
 const PAGE: &str = include_str!("../../../docs/recovery.md");
@@ -36,8 +37,9 @@ fn job_create_fails_without_requeue_is_held() -> Result<()> {
             // The scheduler has looked at the queue since then: the reason must outlive that.
             main_job::start_delay(cluster)?;
             let held = cluster.job(job)?;
-            let told = [&held.reason, &held.system_comment].map(|text| text.replace('_', " "));
-            ensure!(told.iter().all(|text| text.contains(TEXT)), "{held:?}");
+            let is_told =
+                held.reason == "vipu:_held_-_no_partition_was_made" && held.system_comment.contains(TEXT);
+            ensure!(is_told, "{held:?}");
             let states = cluster.command("sinfo").args(&["-h", "-o", "%T"]).success()?.stdout;
             ensure!(states == "idle\n", "the node is {states}");
         }
@@ -69,13 +71,13 @@ fn job_create_fails_message_of_srun_and_salloc() -> Result<()> {
     })
 }
 
-fn waits_for(job: &JobView, part: &str) -> bool {
-    ["PENDING", "CONFIGURING"].contains(&job.state.as_str()) && job.reason.contains(part)
+fn waits_for(cluster: &Cluster, job: &JobView, part: &str) -> bool {
+    ["PENDING", "CONFIGURING"].contains(&job.state.as_str()) && reason(cluster, job).contains(part)
 }
 
 #[test]
 fn job_ipuof_dir_not_writable_for_a_while() -> Result<()> {
-    quick().nodes(2).vipu_conf("CreateTimeout=3").expect_log("IpuofDir: cannot write to").run(|cluster| {
+    quick().nodes(2).vipu_conf("CreateTimeout=3").expect_log("IpuofDir: ").run(|cluster| {
         let mode = |mode| permit(&cluster.layout().ipuof(), mode);
         mode(0o555)?;
         // The first job that meets the fault has a terminal.
@@ -94,7 +96,7 @@ fn job_ipuof_dir_not_writable_for_a_while() -> Result<()> {
         batch(&["--no-requeue"])?;
         batch(&["--array=1-3"])?;
         wait_until("all to wait with the reason", LIMIT, || {
-            Ok(cluster.jobs()?.iter().all(|job| waits_for(job, "IpuofDir")))
+            Ok(cluster.jobs()?.iter().all(|job| waits_for(cluster, job, "IpuofDir")))
         })?;
         // The tasks of the array are still one record.
         let seen = cluster.jobs()?;
@@ -105,6 +107,13 @@ fn job_ipuof_dir_not_writable_for_a_while() -> Result<()> {
             ensure!(output.stdout.contains("it ran"), "{output:?}");
         }
         wait_until("all to end", LIMIT, || Ok(cluster.jobs()?.iter().all(JobView::is_over)))?;
+        // slurmctld can write there, and no job could read its file.
+        mode(0o700)?;
+        logged(cluster, "users cannot enter")?;
+        let job = batch(&[])?;
+        waits(cluster, job, "users cannot enter")?;
+        mode(0o755)?;
+        cluster.await_end(job, LIMIT)?;
         for job in cluster.jobs()? {
             ensure!(job.state == "COMPLETED" && job.restarts == 0, "{job:?}");
         }
@@ -130,7 +139,7 @@ fn job_files_stay_on_record_while_their_directory_is_away() -> Result<()> {
         cluster.mock().await_removed(&format!("slurm_{job}"), LIMIT)?;
         cluster.await_end(job, LIMIT)?;
         let next = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
-        cluster.await_job(next, "to wait", LIMIT, |job| waits_for(job, "mounted"))?;
+        cluster.await_job(next, "to wait", LIMIT, |job| waits_for(cluster, job, "mounted"))?;
         ensure!(path(&away).exists());
         fs::remove_dir_all(&ipuof)?;
         fs::rename(&away, &ipuof)?;
@@ -154,7 +163,7 @@ fn job_controller_that_refuses_all_for_a_while() -> Result<()> {
             .collect::<Result<_>>()?;
         let third = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:4"])?;
         cluster.await_job(third, "to wait with its nodes", LIMIT, |job| {
-            job.state == "CONFIGURING" && waits_for(job, "no_rights")
+            job.state == "CONFIGURING" && waits_for(cluster, job, "no rights")
         })?;
         let later = (0..6).map(|_| cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:4"]));
         let jobs: Vec<_> = [Ok(third)].into_iter().chain(later).collect::<Result<_>>()?;
@@ -163,7 +172,7 @@ fn job_controller_that_refuses_all_for_a_while() -> Result<()> {
                 .jobs()?
                 .iter()
                 .filter(|job| jobs.contains(&job.id))
-                .all(|job| waits_for(job, "no_rights")))
+                .all(|job| waits_for(cluster, job, "no rights")))
         })?;
         let with_nodes = cluster.jobs()?.iter().filter(|job| job.state == "CONFIGURING").count();
         ensure!(with_nodes <= 2, "of this user one asks, and one more after a minute: {:?}", cluster.jobs());

@@ -229,7 +229,8 @@ fn job_restart_slurmctld_that_knows_launched_tasks_of_an_array_as_waiting() -> R
         }
         let held = task(1)?.id;
         ensure!(is_held(cluster, held)? && cluster.job_file("task.1") == "0\n", "{:?}", task(1)?);
-        ensure!(task(1)?.reason.ends_with(&format!("scontrol_release_{array}_1")), "{:?}", task(1)?);
+        let comment = task(1)?.system_comment;
+        ensure!(comment.ends_with(&format!("scontrol release {array}_1")), "{comment}");
         cluster.scontrol(&["release", &format!("{array}_1")])?;
         ended(cluster, held, "COMPLETED")?;
         ensure!(cluster.job_file("task.1") == "0\n1\n", "{}", cluster.job_file("task.1"));

@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use testbed::{Cluster, Failpoint, JobId, JobView, Settings, main_job, wait_until};
 
-use crate::jobs::{ended, logged, restart_slurmctld, update};
+use crate::jobs::{ended, logged, reason, restart_slurmctld, update};
 use crate::{LIMIT, quick, stay};
 
 const WORDS: &str = "as the test wants it";
@@ -34,8 +34,8 @@ fn says_internal_error(job: &JobView) -> bool {
 }
 
 fn is_held(job: &JobView) -> bool {
-    let hint = format!("scontrol_release_{}", job.id);
-    job.state == "PENDING" && job.system_comment.contains("internal error") && job.reason.contains(&hint)
+    let (comment, hint) = (&job.system_comment, format!("scontrol release {}", job.id));
+    job.state == "PENDING" && comment.contains("internal error") && comment.contains(&hint)
 }
 
 /// Submits a job that panics at this place and still ends normally.
@@ -151,7 +151,7 @@ fn only_others_run(cluster: &Cluster, job: JobId) -> Result<()> {
     let plain = cluster.sbatch("true", &[])?;
     ended(cluster, plain, "COMPLETED")?;
     cluster.await_job(job, "to wait with the reason", LIMIT, |job| {
-        job.state == "PENDING" && job.reason.contains("restart_slurmctld")
+        job.state == "PENDING" && reason(cluster, job).contains("restart slurmctld")
     })?;
     cluster.await_saved()?;
     restart_slurmctld(cluster)?;

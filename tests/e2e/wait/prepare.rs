@@ -152,7 +152,7 @@ fn user_prepare_failure_leaves_jobs_as_they_are() -> Result<()> {
     quick().vipu_conf("Prepare=all").vipu_conf("CreateTimeout=2").expect_log(TEXT).run(|cluster| {
         cluster.mock().inject(Fault::new(Effect::CreateError { text: TEXT.into() }))?;
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
-        let is_held = |job: &JobView| job.state == "PENDING" && words(job).contains(TEXT);
+        let is_held = |job: &JobView| job.state == "PENDING" && job.system_comment.contains(TEXT);
         cluster.await_job(job, "to be held", LIMIT, is_held)?;
         cluster.mock().clear()?;
         cancel(cluster, job)?;

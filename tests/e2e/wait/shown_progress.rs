@@ -4,7 +4,8 @@ use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault};
 use testbed::{Cluster, JobId, main_job};
 
-use crate::{LIMIT, jobs::submit, let_go, quick};
+use crate::jobs::{reason, submit};
+use crate::{LIMIT, let_go, quick};
 
 const TEXT: &str = "link training failed on ag3";
 
@@ -22,13 +23,12 @@ fn user_phase_of_the_partition_is_shown_all_through() -> Result<()> {
         let partition = main_job::partition_name(job, 0);
         let creating = format!("vipu: creating partition {partition}: 4 IPUs on pod64");
         cluster.await_job(job, "to say what is wrong", LIMIT, |job| {
-            let reason = job.reason.replace('_', " ");
-            job.state == "CONFIGURING"
-                && reason.starts_with(&creating.replace('_', " "))
-                && reason.contains(TEXT)
+            let told = reason(cluster, job);
+            let is_told = told.starts_with(&creating) && told.contains(", try ") && told.contains(TEXT);
+            job.state == "CONFIGURING" && is_told
         })?;
         let shown = squeue(cluster, job)?;
-        ensure!(shown.starts_with(&creating) && shown.contains(", try "), "{shown}");
+        ensure!(shown.starts_with("vipu: creating a partition of 4 IPUs on pod64 - tried again "), "{shown}");
 
         cluster.mock().clear()?;
         let running = cluster.await_job(job, "to run", LIMIT, |job| job.state == "RUNNING")?;
@@ -39,9 +39,8 @@ fn user_phase_of_the_partition_is_shown_all_through() -> Result<()> {
 
         cluster.mock().inject(Fault::new(Effect::RemoveFail { text: TEXT.into() }))?;
         let_go(cluster)?;
-        let removing = format!("vipu: removing partition {partition}").replace('_', " ");
         cluster.await_job(job, "to say what it waits for", LIMIT, |job| {
-            job.state == "COMPLETING" && job.reason.replace('_', " ") == removing
+            job.state == "COMPLETING" && job.reason == "vipu:_removing_the_partition"
         })?;
         cluster.mock().clear()?;
         let ended = cluster.await_end(job, LIMIT)?;

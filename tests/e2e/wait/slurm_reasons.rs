@@ -3,10 +3,11 @@
 use anyhow::Result;
 use testbed::{Cluster, JobId, Settings};
 
-use crate::jobs::{brisk, ipus, let_go, roomy, running_for, runs, submit, update, waits};
+use crate::jobs::{brisk, cancel, ipus, let_go, roomy, running_for, runs, submit, update, waits};
 
 /// Something that a job waits for, with Slurm's reason for it.
 struct Cause<'a> {
+    /// Empty if Slurm gives none while the job waits for IPUs, too.
     reason: &'a str,
     /// The options of the job.
     options: &'a [&'a str],
@@ -48,14 +49,15 @@ fn sched_plan_ends_with_another_reason_of_slurm() -> Result<()> {
         let scontrol = |line: &str| cluster.scontrol(&line.split(' ').collect::<Vec<_>>()).map(drop);
         scontrol(later)?;
         let cause = |reason, begin: &str, end: &str| {
-            let told = |words: &str, job: JobId| match words.strip_prefix("PartitionName=") {
-                Some(_) => scontrol(&format!("update {words}")),
-                None => update(cluster, job, &[words]),
+            let told = |words: &str, job: JobId| match words {
+                "hold" | "release" => scontrol(&format!("{words} {job}")),
+                words if words.starts_with("PartitionName=") => scontrol(&format!("update {words}")),
+                words => update(cluster, job, &[words]),
             };
             let (begin, end) = (|job| told(begin, job), |job| told(end, job));
             Cause { reason, options: &[], begin: &begin, end: &end }.holds_nobody_back(cluster)
         };
-        cause("JobHeldAdmin", "Priority=0", "Priority=1000")?;
+        cause("JobHeldAdmin", "hold", "release")?;
         cause("Dependency", &format!("Dependency=afterany:{early}"), "Dependency=")?;
         cause("BeginTime", "StartTime=now+1hour", "StartTime=now")?;
         cause("Reservation", "ReservationName=later", "ReservationName=")?;
@@ -65,7 +67,7 @@ fn sched_plan_ends_with_another_reason_of_slurm() -> Result<()> {
             "PartitionName=first MaxTime=INFINITE",
         )?;
         cause("PartitionDown", "PartitionName=first State=DOWN", "PartitionName=first State=UP")?;
-        let_go(cluster, early)
+        cancel(cluster, early)
     })
 }
 
@@ -89,15 +91,15 @@ fn sched_plan_ends_without_a_look_at_its_job() -> Result<()> {
         }
         .holds_nobody_back(cluster)?;
         Cause {
-            reason: "ReqNodeNotAvail",
+            reason: "",
             options: &["--nodelist=ipu-pod64-002"],
             begin: &|_| cluster.update_node(2, &["State=DOWN", "Reason=test"]),
             end: &|_| cluster.update_node(2, &["State=RESUME"]),
         }
         .holds_nobody_back(cluster)?;
-        // Its two nodes never have one switch. Until its holder ends, it waits for IPUs.
+        // Its two nodes never have one switch.
         Cause {
-            reason: "vipu",
+            reason: "",
             options: &["--nodes=2"],
             begin: &|job| update(cluster, job, &["Switches=1@60"]),
             end: &|job| update(cluster, job, &["Switches=2"]),

@@ -44,7 +44,7 @@ impl<W: Environment> Create<'_, W> {
             if backoff.worth_a_line() {
                 let (run, tries, trouble) = (self.claim.run, backoff.tries(), &self.trouble);
                 tracing::warn!("{run}: try {tries}: {trouble}; trying again");
-                self.shared.environment.tell(run, self.progress.line());
+                self.shared.environment.tell(run, self.progress.reason());
             }
             self.deadline.pause(pause).await?;
             // The pause gave the survey time to show whether the controller answers others.

@@ -22,7 +22,7 @@ impl<W: Environment> Create<'_, W> {
     pub(super) async fn wait_for_consent(&mut self, trouble: Words) -> Result<(), Stop> {
         self.trouble = trouble;
         if self.progress.refused(&self.trouble) {
-            self.shared.environment.tell(self.claim.run, self.progress.line());
+            self.shared.environment.tell(self.claim.run, self.progress.reason());
         }
         let (observed, news) = (Rc::clone(&self.pod.observed), self.shared.resources.news());
         let seen = news.count();

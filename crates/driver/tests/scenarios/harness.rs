@@ -17,7 +17,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep};
 use vipu_client::wire::PartitionRequirements;
-use vipu_types::{ControllerName, JobRun, PartitionId, PodId, Words};
+use vipu_types::{ControllerName, JobRun, PartitionId, PodId, Reason, Words};
 
 use crate::claim::{claim, id, pod};
 use crate::controller::{Call, Fate, Line, Machine, Maker, Network, Tag};
@@ -323,12 +323,12 @@ impl Environment for Outside {
         Seconds(self.0.began.elapsed().as_secs().try_into().unwrap())
     }
 
-    fn tell(&self, run: JobRun, line: String) {
-        self.0.note(format!("told {run}: {line}"));
+    fn tell(&self, run: JobRun, progress: Reason) {
+        self.0.note(format!("told {run}: {}", progress.line));
     }
 
-    fn show(&self, run: JobRun, line: String) {
-        self.0.note(format!("told {run}, in squeue: {line}"));
+    fn show(&self, run: JobRun, progress: Reason) {
+        self.0.note(format!("told {run}, in squeue: {}", progress.line));
     }
 
     fn report(&self, event: Event) {

@@ -21,6 +21,8 @@ pub(super) struct Afterwards {
     /// The runs of an earlier slurmctld of which processes may be left, once they are known.
     pub(super) left: Option<Vec<LeftRun>>,
     pub(super) kick: bool,
+    /// What was told of jobs whose partitions are being made.
+    pub(super) told: Vec<(u32, String)>,
     /// The times at which requeued jobs may begin again.
     pub(super) begins: Vec<Seconds>,
 }
@@ -106,7 +108,7 @@ fn act(frontend: &Frontend, slurm: &mut impl Locked, action: HostAction, afterwa
         HostAction::OpenCompletion { claim, launch_raised } => {
             if let Some(mut job) = slurm.job(claim.run.job) {
                 accounting::end_line(frontend, &mut job, &claim, launch_raised);
-                show_partition::forget(&mut job, &claim);
+                show_partition::forget(&mut job);
             }
             if launch_raised {
                 slurm.open_launch_gate(claim.run.job);

@@ -77,10 +77,18 @@ pub(super) fn fail_run(
     let id = claim.run.job;
     tell(slurm, id, &text);
     let outcome = end(slurm, id, fate);
+    let mut hint = String::new();
     if let Some(mut job) = slurm.job(id) {
         let is_held = job.is_pending() && job.priority() == 0;
-        let hint = if is_held { format!("; then: {}", release_command(*job)) } else { String::new() };
-        job.set_reason(&format!("{text}{hint}"));
+        job.set_reason(if is_held {
+            "vipu: held - no partition was made"
+        } else {
+            "vipu: no partition was made"
+        });
+        if is_held {
+            hint = format!(", then: {}", release_command(*job));
+            show_partition::comment(&mut job, &format!("{text}{hint}"));
+        }
     }
-    info!("{}: {outcome} ({text})", claim.run);
+    info!("{}: {outcome} ({text}{hint})", claim.run);
 }

@@ -127,7 +127,7 @@ impl EndedJobs {
         }
         for claim in removed {
             if let Some(mut job) = slurm.job(claim.run.job) {
-                show_partition::show_removing(&mut job, claim);
+                show_partition::show_removing(&mut job);
             }
         }
     }

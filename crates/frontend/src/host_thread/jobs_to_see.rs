@@ -7,6 +7,7 @@ use std::sync::Arc;
 use vipu_status::{Job, Rank};
 use vipu_types::{GresRequest, IpuCount, ModelName};
 
+use super::reason_recheck::ReasonRecheck;
 use crate::frontend::Frontend;
 use crate::internal_error::guard;
 use crate::slurm::{Job as _, Slurm};
@@ -36,12 +37,17 @@ impl JobsToSee {
         self.and_all_pending |= and_all_pending;
     }
 
+    /// Adds jobs of which something else is known now.
+    pub(super) fn add_news(&mut self, jobs: impl IntoIterator<Item = u32>) {
+        self.jobs.extend(jobs);
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.jobs.is_empty() && !self.and_all_pending
     }
 
     /// Looks at the next jobs. The others wait for the next turn, so that tasks are not held up.
-    pub(crate) fn look(&mut self, frontend: &Frontend, slurm: &mut impl Slurm) {
+    pub(super) fn look(&mut self, frontend: &Frontend, slurm: &mut impl Slurm, reasons: &ReasonRecheck) {
         if mem::take(&mut self.and_all_pending) {
             self.jobs.extend(slurm.pending_with_ipus().into_iter().take(MOST_PENDING));
         }
@@ -49,7 +55,7 @@ impl JobsToSee {
         let Some(last) = jobs.last() else { return };
         self.jobs = self.jobs.split_off(&(last + 1));
         let seen = slurm.look_at(&jobs, |job| {
-            guard(&|| format!("look at job {}", job.id()), None, || Some(see(frontend, job)))
+            guard(&|| format!("look at job {}", job.id()), None, || Some(see(frontend, job, reasons)))
         });
         for (job, seen) in jobs.into_iter().zip(seen) {
             frontend.seen_jobs.note(job, seen.flatten());
@@ -57,7 +63,8 @@ impl JobsToSee {
     }
 }
 
-fn see(frontend: &Frontend, job: impl crate::slurm::Job) -> SeenJob {
+fn see(frontend: &Frontend, job: impl crate::slurm::Job, reasons: &ReasonRecheck) -> SeenJob {
+    let waits = job.is_pending() || job.is_configuring();
     SeenJob {
         job: Arc::new(Job {
             id: job.id(),
@@ -68,7 +75,7 @@ fn see(frontend: &Frontend, job: impl crate::slurm::Job) -> SeenJob {
             slurm_partition: job.slurm_partition().map(Arc::from),
             qos: job.qos().map(Arc::from),
         }),
-        reason: Some(job).filter(|job| job.is_pending()).and_then(|job| job.shown_reason()).map(Arc::from),
+        reason: waits.then(|| reasons.in_full(job)).flatten().map(Arc::from),
         tasks: job.tasks_left().max(1),
         rank: Rank {
             in_reservation: job.is_in_reservation(),

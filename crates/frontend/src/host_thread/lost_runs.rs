@@ -15,6 +15,7 @@ use crate::clocks_and_queues::LostRuns;
 use crate::frontend::Frontend;
 use crate::internal_error::guard;
 use crate::mutex::lock;
+use crate::show_partition;
 use crate::slurm::{Job, JobMut, Locked, release_command};
 
 /// The delay of the next run after one that was launched, as long as Slurm's own after a requeue. A node may still run
@@ -141,7 +142,9 @@ pub(super) fn begin_as_restart(
     if let Some(why) = held {
         warn!("{run}: {why}; it is held, and its next run is restart {count}");
         job.hold();
-        job.set_reason(&format!("vipu: {why}; to run it again: {}", release_command(*job)));
+        job.set_reason("vipu: held - it may have run");
+        let line = format!("vipu: {why}, to run it again: {}", release_command(*job));
+        show_partition::comment(&mut job, &line);
         return None;
     }
     info!("{run}: the next run of the job is restart {count}");

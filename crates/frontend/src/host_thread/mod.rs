@@ -22,7 +22,7 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use ledger::{Awaits, Claim, Ending, Event, HostAction, Seconds};
-use vipu_types::JobRun;
+use vipu_types::{JobRun, Reason};
 
 use self::actions::{Afterwards, act_or_end};
 use self::end_job::BEGIN_SOON;
@@ -133,10 +133,11 @@ impl HostThread {
         job_deadlines::look(&mut self.deadlines, frontend, slurm);
         counts_recheck::look(&mut self.counted, frontend, slurm);
         self.show_reasons(frontend, slurm);
-        self.reasons.look(frontend, slurm);
-        self.terminals.look(frontend, slurm);
+        let news = self.reasons.look(frontend, slurm);
+        self.jobs_to_see.add_news(news);
+        self.terminals.look(frontend, slurm, &self.reasons);
         self.launch_resumed(frontend, slurm);
-        self.jobs_to_see.look(frontend, slurm);
+        self.jobs_to_see.look(frontend, slurm, &self.reasons);
         if std::mem::take(&mut self.looks_at_reservations) {
             licenses::look(frontend, slurm);
         }
@@ -168,6 +169,10 @@ impl HostThread {
             due.carry_out(frontend, &mut slurm, &mut afterwards);
         }
         let now = frontend.now();
+        for (job, line) in afterwards.told {
+            self.reasons.tell(now, job, line);
+            self.jobs_to_see.add_news([job]);
+        }
         if let Some(left) = afterwards.left {
             left.into_iter().for_each(|run| self.node_questions.ask_for_processes(frontend, run));
             frontend.note_journal_read();
@@ -199,7 +204,7 @@ impl HostThread {
         match task {
             HostTask::Act(HostAction::AwaitNodes(claim)) => self.ended_jobs.await_nodes(frontend, claim),
             HostTask::Act(HostAction::OpenLaunch(claim)) => match self.node_questions.hold_launch(&claim) {
-                Some(node) => due.lines.push((claim.run, not_told(node), false)),
+                Some(node) => due.progress.push((claim.run, not_told(node), false)),
                 None => due.actions.push(HostAction::OpenLaunch(claim)),
             },
             HostTask::AskForScript(script) => self.node_questions.ask_for_script(frontend, script),
@@ -221,7 +226,7 @@ impl HostThread {
             HostTask::Act(action) => due.actions.push(action),
             HostTask::ShowReason { .. } => self.tasks.add([task]),
             HostTask::WatchReason(job) => self.reasons.watch(now, job),
-            HostTask::SayCreating { run, line, aloud } => due.lines.push((run, line, aloud)),
+            HostTask::SayCreating { run, progress, aloud } => due.progress.push((run, progress, aloud)),
             HostTask::Deadline(claim, at) => job_deadlines::watch(&mut self.deadlines, frontend, claim, at),
             HostTask::LookAtJobs { jobs, and_all_pending } => {
                 self.jobs_to_see.add(jobs, and_all_pending);
@@ -243,9 +248,11 @@ impl HostThread {
         if frontend.is_closed() {
             return;
         }
-        for (job, text) in reasons {
-            self.reasons.watch(now, job);
-            if guard(&|| format!("reason of job {job}"), false, || show_reason(&mut slurm, job, &text)) {
+        for (job, Reason { brief, line }) in reasons {
+            if self.reasons.tell(now, job, line) {
+                self.jobs_to_see.add_news([job]);
+            }
+            if guard(&|| format!("reason of job {job}"), false, || show_reason(&mut slurm, job, &brief)) {
                 self.terminals.waits(job, now);
             }
         }
@@ -277,7 +284,7 @@ impl HostThread {
 struct Due {
     /// Whether something is to be taken back in Slurm's records.
     settles: bool,
-    lines: Vec<(JobRun, String, bool)>,
+    progress: Vec<(JobRun, Reason, bool)>,
     actions: Vec<HostAction>,
     ends: Vec<(u32, Option<Ending>)>,
     requeues: Vec<(JobRun, Seconds)>,
@@ -288,7 +295,7 @@ struct Due {
 impl Due {
     fn is_empty(&self) -> bool {
         !self.settles
-            && self.lines.is_empty()
+            && self.progress.is_empty()
             && self.actions.is_empty()
             && self.ends.is_empty()
             && self.requeues.is_empty()
@@ -299,8 +306,11 @@ impl Due {
         if self.settles {
             guard(&|| "accounting".into(), (), || accounting::settle(frontend, slurm));
         }
-        for (run, line, aloud) in self.lines {
-            guard(&|| format!("line for {run}"), (), || say_creating(slurm, run, &line, aloud));
+        for (run, progress, aloud) in self.progress {
+            let say = || say_creating(slurm, run, &progress, aloud);
+            if guard(&|| format!("line for {run}"), false, say) {
+                afterwards.told.push((run.job, progress.line));
+            }
         }
         if let Some(lost) = self.lost {
             lost_runs::take_over(frontend, slurm, lost, afterwards);
@@ -339,13 +349,12 @@ fn end_late(frontend: &Frontend, slurm: &mut impl Locked, job: u32, ending: Opti
 }
 
 /// Shows the progress of a create in squeue, for a job that has its nodes, and at its terminal if `aloud`.
-fn say_creating(slurm: &mut impl Locked, run: JobRun, line: &str, aloud: bool) {
+/// Returns whether the job still waits for its partition.
+fn say_creating(slurm: &mut impl Locked, run: JobRun, progress: &Reason, aloud: bool) -> bool {
     if aloud {
-        slurm.tell_terminal(run.job, line);
+        slurm.tell_terminal(run.job, &progress.line);
     }
-    if let Some(mut job) = starting(slurm, run) {
-        show_partition::show_creating(&mut job, line);
-    }
+    starting(slurm, run).is_some_and(|mut job| show_partition::show_creating(&mut job, progress))
 }
 
 /// Writes the reason over Slurm's own. A job that is held, or waits for something else by now, is left alone.

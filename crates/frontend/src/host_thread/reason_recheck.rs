@@ -2,19 +2,24 @@
 //!
 //! Slurm may never come to a job far behind in the line, and the reason of the job may be over for long. For
 //! example, a controller answers again, the job that IPUs were kept for is gone, or slurmctld was restarted.
-//! Each reason is therefore checked again every few seconds, without a test by Slurm.
+//! Each reason is therefore checked again every few seconds, without a test by Slurm. Here is also what the reasons tell
+//! people, of which squeue shows the brief form only.
 
-use std::collections::{HashSet, VecDeque};
+use std::borrow::Cow;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use ledger::Millis;
 use tracing::debug;
+use vipu_types::Reason;
 
 use super::watch_list::after;
 use crate::frontend::Frontend;
 use crate::internal_error::OURS;
 use crate::internal_error::guard;
 use crate::scheduling;
+use crate::show_partition::HELD;
 use crate::slurm::{Job, JobMut, Locked, Slurm};
 
 /// The most jobs that are checked under one lock, which takes less than two milliseconds.
@@ -29,7 +34,8 @@ const SOON: Duration = Duration::from_millis(250);
 #[derive(Default)]
 pub(super) struct ReasonRecheck {
     jobs: VecDeque<u32>,
-    known: HashSet<u32>,
+    /// All these jobs with the lines of their reasons, as far as they are known.
+    lines: HashMap<u32, Option<String>>,
     next: Millis,
 }
 
@@ -38,16 +44,17 @@ pub(super) struct ReasonRecheck {
 enum Found {
     /// The job shows no reason of slurm-vipu, or waits for something else.
     Other,
-    /// The reason holds.
-    Holds,
+    /// The reason holds. It may tell something else now.
+    Holds(Option<String>),
     /// Another reason holds, or none.
-    Over(Option<String>),
+    Over(Option<Reason>),
 }
 
 impl ReasonRecheck {
     /// Adds a job that shows, or may show, a reason of slurm-vipu.
     pub(super) fn watch(&mut self, now: Millis, job: u32) {
-        if self.known.insert(job) {
+        if let Entry::Vacant(unknown) = self.lines.entry(job) {
+            unknown.insert(None);
             if self.jobs.is_empty() {
                 self.next = after(now, PAUSE);
             }
@@ -55,16 +62,40 @@ impl ReasonRecheck {
         }
     }
 
+    /// Adds a job with the line of its reason. Returns whether the line is news.
+    pub(super) fn tell(&mut self, now: Millis, job: u32, line: String) -> bool {
+        self.watch(now, job);
+        let before = self.lines.insert(job, Some(line));
+        before.as_ref() != self.lines.get(&job)
+    }
+
+    /// The reason that squeue shows for a job, in full if it is one of slurm-vipu. That of a held job is in its comment.
+    pub(super) fn in_full(&self, job: impl Job) -> Option<String> {
+        let shown = job.shown_reason()?;
+        if !shown.starts_with(OURS) {
+            return Some(shown);
+        }
+        let comment = || {
+            let comment = job.system_comment()?;
+            comment.split("; ").find(|part| part.starts_with(OURS)).map(str::to_owned)
+        };
+        let line = match shown.starts_with(HELD) {
+            true => comment(),
+            false => self.lines.get(&job.id()).cloned().flatten(),
+        };
+        Some(line.unwrap_or(shown))
+    }
+
     /// The time of the next check.
     pub(super) fn next(&self) -> Option<Millis> {
         (!self.jobs.is_empty()).then_some(self.next)
     }
 
-    /// Checks some jobs if it is time, and shows the reasons that hold now.
-    pub(super) fn look(&mut self, frontend: &Frontend, slurm: &mut impl Slurm) {
-        let now = frontend.now();
+    /// Checks some jobs if it is time, and shows the reasons that hold now. Returns the jobs whose lines are news.
+    pub(super) fn look(&mut self, frontend: &Frontend, slurm: &mut impl Slurm) -> Vec<u32> {
+        let (now, mut news) = (frontend.now(), Vec::new());
         if self.jobs.is_empty() || now < self.next {
-            return;
+            return news;
         }
         let jobs: Vec<u32> = self.jobs.drain(..AT_ONCE.min(self.jobs.len())).collect();
         let found = slurm.look_at(&jobs, |job| {
@@ -74,15 +105,22 @@ impl ReasonRecheck {
         let mut over = Vec::new();
         for (job, found) in jobs.into_iter().zip(found) {
             match found {
-                None | Some(Found::Other) => drop(self.known.remove(&job)),
-                Some(Found::Holds) => self.jobs.push_back(job),
+                None | Some(Found::Other) => drop(self.lines.remove(&job)),
+                Some(Found::Holds(line)) => {
+                    self.jobs.push_back(job);
+                    if line.is_some() && self.lines.insert(job, line.clone()) != Some(line) {
+                        news.push(job);
+                    }
+                }
                 Some(Found::Over(None)) => {
-                    self.known.remove(&job);
+                    self.lines.remove(&job);
                     over.push((job, None));
                 }
-                Some(Found::Over(now)) => {
+                Some(Found::Over(Some(Reason { brief, line }))) => {
                     self.jobs.push_back(job);
-                    over.push((job, now));
+                    self.lines.insert(job, Some(line));
+                    news.push(job);
+                    over.push((job, Some(brief)));
                 }
             }
         }
@@ -90,6 +128,7 @@ impl ReasonRecheck {
         if !over.is_empty() {
             show(frontend, slurm, over);
         }
+        news
     }
 }
 
@@ -98,21 +137,21 @@ fn found(frontend: &Frontend, job: impl Job) -> Found {
         Some(shown) if shown.starts_with(OURS) && job.waits_in_line() => {
             still(&shown, scheduling::reason_now(frontend, job))
         }
+        Some(shown) if shown.starts_with(OURS) && job.is_configuring() => Found::Holds(None),
         _ => Found::Other,
     }
 }
 
-/// Compares the shown reason with the reason that holds now. The shown reason may go on: others are on their
-/// way out.
-fn still(shown: &str, now: Option<String>) -> Found {
+/// Compares the shown reason with the reason that holds now.
+fn still(shown: &str, now: Option<Reason>) -> Found {
     match now {
-        Some(now) if shown.starts_with(&now) => Found::Holds,
+        Some(now) if shown == now.brief => Found::Holds(Some(now.line).filter(|line| line != shown)),
         now => Found::Over(now),
     }
 }
 
 /// Shows the reasons that hold now. Each job is looked at again, because Slurm may have tested it since.
-fn show(frontend: &Frontend, slurm: &mut impl Slurm, over: Vec<(u32, Option<String>)>) {
+fn show(frontend: &Frontend, slurm: &mut impl Slurm, over: Vec<(u32, Option<Cow<'static, str>>)>) {
     let mut slurm = slurm.write();
     if frontend.is_closed() {
         return;
@@ -136,12 +175,12 @@ mod tests {
 
     #[test]
     fn a_reason_holds_as_long_as_it_would_be_given_again() {
-        let full = "vipu: 16 IPUs of pod64 needed, 8 free, largest block 8";
-        assert_eq!(still(full, Some(full.into())), Found::Holds);
-        assert_eq!(still(&format!("{full}; on their way out"), Some(full.into())), Found::Holds);
-        assert_eq!(still(full, None), Found::Over(None));
-        let other = Some("vipu: IPUs of pod64 are kept for job 7".to_owned());
-        assert_eq!(still(full, other.clone()), Found::Over(other));
+        let (shown, full) = ("vipu: 16 IPUs of pod64 needed", "vipu: 16 IPUs of pod64 needed, 8 free");
+        assert_eq!(still(shown, Some(Reason::new(shown, full))), Found::Holds(Some(full.to_owned())));
+        assert_eq!(still(shown, Some(shown.into())), Found::Holds(None));
+        assert_eq!(still(shown, None), Found::Over(None));
+        let other = Some(Reason::from("vipu: IPUs of pod64 are kept for another job"));
+        assert_eq!(still(shown, other.clone()), Found::Over(other));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use ledger::Millis;
 
+use super::reason_recheck::ReasonRecheck;
 use super::watch_list::after;
 use crate::frontend::Frontend;
 use crate::slurm::{Job, Locked, Slurm};
@@ -43,7 +44,7 @@ impl Terminals {
     }
 
     /// Tells the users whose time has come, and forgets jobs that do not wait any more.
-    pub(super) fn look(&mut self, frontend: &Frontend, slurm: &mut impl Slurm) {
+    pub(super) fn look(&mut self, frontend: &Frontend, slurm: &mut impl Slurm, reasons: &ReasonRecheck) {
         let now = frontend.now();
         if self.next().is_none_or(|next| next > now) {
             return;
@@ -54,7 +55,7 @@ impl Terminals {
         }
         let due = self.due(now, |job| {
             let job = slurm.job(job).filter(|job| job.waits_in_line())?;
-            Some(job.reason().unwrap_or_default())
+            Some(reasons.in_full(*job).unwrap_or_default())
         });
         for (job, line) in due {
             slurm.tell_terminal(job, &line);

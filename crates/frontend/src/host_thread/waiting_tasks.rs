@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use vipu_types::Reason;
+
 use crate::clocks_and_queues::HostTask;
 
 /// The most tasks under one lock. Jobs that become ready together are launched together, and slurmctld's own threads
@@ -17,14 +19,14 @@ const MOST_REASONS: usize = 500;
 pub(super) struct WaitingTasks {
     tasks: VecDeque<HostTask>,
     /// The reason of each job. The last one counts.
-    reasons: BTreeMap<u32, String>,
+    reasons: BTreeMap<u32, Reason>,
 }
 
 impl WaitingTasks {
     pub(super) fn add(&mut self, tasks: impl IntoIterator<Item = HostTask>) {
         for task in tasks {
             match task {
-                HostTask::ShowReason { job, text } => drop(self.reasons.insert(job, text)),
+                HostTask::ShowReason { job, reason } => drop(self.reasons.insert(job, reason)),
                 task => self.tasks.push_back(task),
             }
         }
@@ -47,7 +49,7 @@ impl WaitingTasks {
     }
 
     /// Takes some reasons, if no other task waits.
-    pub(super) fn take_reasons(&mut self) -> Vec<(u32, String)> {
+    pub(super) fn take_reasons(&mut self) -> Vec<(u32, Reason)> {
         let most = if self.tasks.is_empty() { MOST_REASONS } else { 0 };
         std::iter::from_fn(|| self.reasons.pop_first()).take(most).collect()
     }
@@ -59,7 +61,7 @@ mod tests {
 
     #[test]
     fn sched_launch_never_waits_for_reasons() {
-        let reason = |job, text: &str| HostTask::ShowReason { job, text: text.into() };
+        let reason = |job, text: &'static str| HostTask::ShowReason { job, reason: text.into() };
         let mut waiting = WaitingTasks::default();
         waiting.add((0..5000).map(|job| reason(job, "first")));
         waiting.add([HostTask::SettleAccounting]);
@@ -68,7 +70,7 @@ mod tests {
         assert!(matches!(waiting.take_some()[..], [HostTask::SettleAccounting]));
         let shown: Vec<_> = std::iter::repeat_with(|| waiting.take_reasons()).take(10).collect();
         assert!(shown.iter().all(|some| some.len() == MOST_REASONS) && waiting.is_empty());
-        assert!(shown.iter().flatten().all(|(_, text)| text == "last"));
+        assert!(shown.iter().flatten().all(|(_, reason)| reason.brief == "last"));
         waiting.add((0..200).map(HostTask::WatchReason));
         let portions = std::iter::repeat_with(|| waiting.take_some().len()).take(5);
         assert!(portions.eq([AT_ONCE, AT_ONCE, AT_ONCE, 200 - 3 * AT_ONCE, 0]));

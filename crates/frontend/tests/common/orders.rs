@@ -43,8 +43,8 @@ impl Outside for Orders {
     fn note_launched(&self, _: Claim, _: Seconds) {}
 
     fn ask_host(&self, task: HostTask) {
-        if let HostTask::ShowReason { job, text } = task {
-            self.given().reasons.insert(job, text);
+        if let HostTask::ShowReason { job, reason } = task {
+            self.given().reasons.insert(job, reason.line);
         }
     }
 

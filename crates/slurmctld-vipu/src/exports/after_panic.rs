@@ -72,7 +72,7 @@ pub(super) fn refuse_ipus(description: *mut c_void, err_msg: *mut *mut c_char) -
             return 0;
         }
         // SAFETY: the answer variable of the running job_submit callback, or NULL.
-        unsafe { submit::tell(err_msg, &frontend::internal_error_to_user()) };
+        unsafe { submit::tell(err_msg, frontend::INTERNAL_ERROR_TO_USER) };
         ESLURM_INVALID_GRES.cast_signed()
     })
 }

@@ -49,7 +49,7 @@ impl<'a> Taken<'a> {
         let waits = submit(64, &[])?;
         wait_until("nothing to be free", crate::LIMIT, || {
             let reason = cluster.squeue(waits, "%r")?;
-            Ok(reason.contains(", 0 free") || reason == "Licenses")
+            Ok(reason.contains(" needed") || reason == "Licenses")
         })?;
         Ok(Self { cluster, selector })
     }

@@ -44,12 +44,12 @@ macro_rules! none {
 
 impl slurm::Job for JobView<'_> {
     none! {
-        bool: is_in_reservation is_backfill_test is_test_of_now is_unsplit_array is_being_preempted is_staging_in is_in_pre_run
+        bool: is_in_reservation is_backfill_test is_test_of_now is_unsplit_array is_being_preempted is_in_pre_run
             is_suspended takes_whole_nodes gets_all_gres has_lost_count;
         u32: het_job het_offset tasks_left;
         Option<i64>: deadline;
         Option<(u32, u32)>: array;
-        Option<String>: qos name account licenses;
+        Option<String>: qos name account licenses system_comment;
     }
 
     answers! {
