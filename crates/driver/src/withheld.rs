@@ -56,8 +56,13 @@ pub(crate) async fn end<W: Environment>(
     partition: PartitionId,
 ) {
     let _turn = tracked.turn.lock().await;
-    if tracked.withheld.take().is_some()
-        && tracked.fileless.get()
+    if tracked.withheld.take().is_none() {
+        return;
+    }
+    // An administrator says that no call for it comes any more.
+    tracked.change_may_come_late.set(false);
+    tracked.calls.forget();
+    if tracked.fileless.get()
         && let Err(error) = shared.resources.record(Entry::Gone(partition)).await
     {
         tracing::debug!("the next slurmctld withholds it again: {error}");

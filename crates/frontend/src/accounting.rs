@@ -16,7 +16,7 @@ use crate::clocks_and_queues::HostTask;
 use crate::frontend::Frontend;
 use crate::mutex::lock;
 use crate::request::Resolved;
-use crate::slurm::{Job, JobMut, Locked};
+use crate::slurm::{Job, JobMut, Locked, Question};
 
 /// Enters the IPUs that a tested job asks for.
 pub(crate) fn request(frontend: &Frontend, job: &mut impl JobMut, wanted: &Resolved) {
@@ -36,48 +36,55 @@ pub(crate) fn counts_gres(frontend: &Frontend, model: &ModelName) -> bool {
 
 /// Whether Slurm's own limits let a tested job start. Otherwise Slurm shows its reason, because it compares the
 /// request with the limits after a refused start, too. The job then waits for no IPUs: it leaves the line.
-pub(crate) fn is_within_limits(frontend: &Frontend, job: &mut impl JobMut, wanted: &Resolved) -> bool {
+pub(crate) fn is_within_limits(
+    frontend: &Frontend,
+    job: &mut impl JobMut,
+    wanted: &Resolved,
+    question: Question,
+) -> bool {
     if let Some(waiver) = lock(&frontend.accounting_notes.waivers).remove(&job.id()) {
         job.end_waiver(&waiver);
     }
     let own = counted(frontend, wanted);
     let is_prepared = frontend.ledger().preparation(job.id()).is_some();
-    let is_within = job.is_within_limits(&frontend.gres_type(&wanted.model, wanted.size), own);
+    // Slurm clears the reason of an earlier question. The last one is about the job alone.
+    let is_within = (is_prepared || own == 0 || is_within_with_held(frontend, job, wanted, question))
+        && job.is_within_limits(&frontend.gres_type(&wanted.model, wanted.size), own);
     if !is_within && is_prepared {
         frontend.tell(Event::Forgo { job: job.id(), in_vain: false });
     }
-    let is_within = is_within && (is_prepared || is_within_with_held(frontend, job, wanted));
     if !is_within {
         frontend.ledger().leave_line(job.id());
     }
     is_within
 }
 
-/// Whether Slurm's limits let the job start beside the partitions that are held without a running job and share a limit
-/// with it, as if jobs ran on them. A job with a prepared partition starts next, and must not be overtaken into its
-/// limit. Idle partitions make room for the job, unless it gets one of them.
-fn is_within_with_held(frontend: &Frontend, job: &mut impl JobMut, wanted: &Resolved) -> bool {
-    let own = counted(frontend, wanted);
+/// Whether Slurm's limits let the job start beside the partitions of its model that are held without a running job, as if
+/// jobs ran on them. A job with a prepared partition starts next, and must not be overtaken into a limit that both share.
+/// Kept and idle partitions are those of their users. Idle ones make room for a start, but for the one that the job gets.
+fn is_within_with_held(
+    frontend: &Frontend,
+    job: &mut impl JobMut,
+    wanted: &Resolved,
+    question: Question,
+) -> bool {
     let (mut held, mut idle) = (0, Vec::new());
-    let shares_limit = |claim: &Claim| {
-        let other = job.other(claim.run.job);
-        let is_alike =
-            other.is_some_and(|other| other.account() == job.account() || other.qos() == job.qos());
-        claim.user == job.user() || is_alike
-    };
+    let ipus = |claim: &Claim| u64::from(claim.size.get());
     for (claim, hold) in frontend.ledger().held_without_job() {
-        if claim.run.job == job.id() || !shares_limit(claim) {
+        if claim.run.job == job.id() || claim.model != wanted.model {
             continue;
         }
+        let is_own = claim.user == job.user();
+        let other = || job.other(claim.run.job);
+        let is_alike = || other().is_some_and(|it| it.account() == job.account() || it.qos() == job.qos());
         match hold {
-            Hold::Prepared | Hold::Kept(_) => held += u64::from(claim.size.get()),
-            Hold::Idle => idle.push(claim.clone()),
+            Hold::Prepared if is_own || is_alike() => held += ipus(claim),
+            Hold::Kept(_) if is_own => held += ipus(claim),
+            Hold::Idle if is_own => idle.push(claim.clone()),
+            _ => {}
         }
     }
-    if own == 0 || (held == 0 && idle.is_empty()) {
-        return true;
-    }
-    let of = frontend.gres_type(&wanted.model, wanted.size);
+    let (of, own) = (frontend.gres_type(&wanted.model, wanted.size), counted(frontend, wanted));
     let mut exceeds = |ipus: u64| {
         // A limit for each job says nothing about several jobs.
         let is_per_job = |reason: String| reason.ends_with("PerJob");
@@ -87,13 +94,12 @@ fn is_within_with_held(frontend: &Frontend, job: &mut impl JobMut, wanted: &Reso
         job.enter_ipus_for_limits(&of, own + held);
         return false;
     }
-    let is_reused =
-        |claim: &Claim| (&claim.model, claim.size, claim.shape) == (&wanted.model, wanted.size, wanted.shape);
+    let is_reused = |claim: &Claim| (claim.size, claim.shape) == (wanted.size, wanted.shape);
     if let Some(reused) = idle.iter().position(is_reused) {
         idle.swap_remove(reused);
     }
-    let ipus = |claim: &Claim| u64::from(claim.size.get());
-    if !idle.is_empty() && exceeds(own + held + idle.iter().map(ipus).sum::<u64>()) {
+    let all = own + held + idle.iter().map(ipus).sum::<u64>();
+    if question == Question::Start && !idle.is_empty() && exceeds(all) {
         for claim in idle {
             frontend.tell(Event::Freed(claim.partition));
         }

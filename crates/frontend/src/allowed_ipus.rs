@@ -118,7 +118,7 @@ impl AllowedIpus {
                     return Ok(GroupIpus::Block(ipus.clone()));
                 }
                 let line = format!("vipu: the {} IPUs of its nodes are not free", wanted.size);
-                let why = Reason::new("vipu: the IPUs of its nodes are not free", line);
+                let why = Reason::new(mode_host::NOT_FREE, line);
                 Err(room.unwrap_or(NotNow { why, is_for_room: true }))
             }
         }
@@ -199,12 +199,9 @@ pub(crate) fn reason(asking: &AskingJob<'_, impl Job>) -> Option<Reason> {
         return ready.is_none().then(|| being_made(&ledger, &claim));
     }
     if models.has_hosts(&wanted.model) {
-        // A reason about its own nodes stays until Slurm tests it again.
-        let is_of_nodes = job.reason().is_some_and(|shown| shown == mode_host::MISFIT);
-        return match is_of_nodes {
-            true => Some(mode_host::MISFIT.into()),
-            false => Some(ledger.room_for(wish).err()?.into()),
-        };
+        let shown = job.reason().unwrap_or_default();
+        let of_nodes = mode_host::OF_NODES.into_iter().find(|of_nodes| shown == *of_nodes).map(Reason::from);
+        return of_nodes.or_else(|| Some(ledger.room_for(wish).err()?.into()));
     }
     let wish = Wish { controllers: ledger.controllers_in_line(job.id()), ..wish.clone() };
     let why = ledger.why_not_now(&wish, jobs).err()?;

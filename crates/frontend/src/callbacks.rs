@@ -101,8 +101,7 @@ fn forget_grant(job: &mut impl JobMut) {
     }
 }
 
-/// Whether the job's partition is ready, or the job needs none. A burst buffer asks once a minute whether it may prepare
-/// itself on the nodes, which need no IPUs for that; the launch waits for both. After a take-over that stopped half-way, an
+/// Whether the job's partition is ready, or the job needs none. After a take-over that stopped half-way, an
 /// IPU job without a claim is not ready: its partition is unknown. A job that is not launched any more because slurmctld
 /// ends is not ready either: srun would ask for its step, and wait for an answer that is lost.
 pub fn job_ready(frontend: &Frontend, job: impl Job) -> bool {

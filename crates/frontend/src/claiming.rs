@@ -9,6 +9,7 @@ use vipu_types::{Asked, ControllerName, Grant, IpuCount, JobOption, JobRun, Part
 use crate::cabling::GroupIpus;
 use crate::frontend::Frontend;
 use crate::jobs_for_ledger::{InSlurm, wish};
+use crate::mode_host;
 use crate::models::Models;
 use crate::request::Resolved;
 use crate::slurm::Job;
@@ -46,7 +47,7 @@ pub(crate) fn give<J: Job>(
         Err(why) => {
             error!("job {} gets no IPUs on its nodes: {why}", job.id());
             let line = format!("vipu: no IPUs on its nodes: {why}");
-            frontend.show_reason(job.id(), Reason::new("vipu: no IPUs on its nodes", line));
+            frontend.show_reason(job.id(), Reason::new(mode_host::NO_IPUS, line));
             return None;
         }
     };

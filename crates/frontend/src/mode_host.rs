@@ -102,7 +102,16 @@ impl Hosts {
 }
 
 /// The brief form of [`misfit`].
-pub(crate) const MISFIT: &str = "vipu: its number of IPUs is not that of its nodes";
+const MISFIT: &str = "vipu: its number of IPUs is not that of its nodes";
+
+/// The brief form of the reason of a job whose nodes are free, and their IPUs are not.
+pub(crate) const NOT_FREE: &str = "vipu: the IPUs of its nodes are not free";
+
+/// The brief form of the reason of a job that got nodes without IPUs.
+pub(crate) const NO_IPUS: &str = "vipu: no IPUs on its nodes";
+
+/// The brief forms of the reasons about the nodes of a job. They hold until Slurm tests the job again.
+pub(crate) const OF_NODES: [&str; 3] = [MISFIT, NOT_FREE, NO_IPUS];
 
 /// The reason why a job does not start whose number of IPUs is not that of its number of nodes. It is from before the
 /// mode, or its number of nodes was changed.

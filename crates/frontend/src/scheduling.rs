@@ -2,6 +2,7 @@
 //! waiting.
 
 use ledger::{Jobs as _, Seconds, Wait};
+use vipu_types::Reason;
 
 use crate::accounting;
 use crate::allowed_ipus::{self, AllowedIpus, AskingJob, NotNow};
@@ -15,8 +16,8 @@ use crate::mutex::lock;
 use crate::node_choice::{self, Choice};
 use crate::preparing;
 use crate::request::Resolved;
+use crate::show_partition;
 use crate::slurm::{Job, JobMut, Question, Test, Verdict};
-use vipu_types::Reason;
 
 /// A year, in seconds: the answer to a question about a start that is unknown.
 const BEYOND_ANY_PLAN: i64 = 365 * 24 * 3600;
@@ -97,7 +98,7 @@ fn answered(
         .or_else(|| mode_host::misfit(frontend, wanted, test.fewest()));
     match why {
         Some(why) => frontend.wait(**job, why),
-        None if !accounting::is_within_limits(frontend, job, wanted) => Verdict::Wait,
+        None if !accounting::is_within_limits(frontend, job, wanted, question) => Verdict::Wait,
         None if question == Question::Start => {
             start_now(&AskingJob::new(frontend, **job, wanted), choice, test)
         }
@@ -132,7 +133,7 @@ fn obstacle(frontend: &Frontend, job: impl Job, wanted: &Resolved, question: Que
 /// The reason of a job of which an earlier run may be left on this node.
 pub(crate) fn not_told(node: &str) -> Reason {
     let line = format!("vipu: node {node} has not told yet whether it still runs this job");
-    Reason::new("vipu: a node has not told yet whether it still runs this job", line)
+    Reason::new(show_partition::NOT_TOLD, line)
 }
 
 /// Whether a job may start now, if necessary by preempting others.

@@ -9,18 +9,23 @@ use crate::slurm::{Job, JobMut};
 use ledger::Claim;
 use vipu_types::{Ipus, Reason};
 
-/// The beginnings of all reasons that this module shows.
-const BEGINNINGS: [&str; 2] = ["vipu: creating a partition", REMOVING];
+/// The beginnings of all reasons of jobs that have nodes.
+const BEGINNINGS: [&str; 3] = ["vipu: creating a partition", NOT_TOLD, REMOVING];
 
-/// The beginning of the reasons of held jobs. Their comments tell more.
-pub(crate) const HELD: &str = "vipu: held - ";
+/// The reason of a job of which an earlier run may be left on a node.
+pub(crate) const NOT_TOLD: &str = "vipu: a node has not told yet whether it still runs this job";
+
+/// The reasons of jobs after a run. Their comments tell more.
+pub(crate) const NOT_MADE: &str = "vipu: no partition was made";
+pub(crate) const HELD_NOT_MADE: &str = "vipu: held - no partition was made";
+pub(crate) const HELD_HAS_RUN: &str = "vipu: held - it may have run";
 
 const REMOVING: &str = "vipu: removing the partition";
 
 /// Shows the progress while the partition is made. Returns whether the job still waits for it.
 pub(crate) fn show_creating(job: &mut impl JobMut, progress: &Reason) -> bool {
     let waits = job.is_running() && job.is_configuring() && !job.is_completing();
-    if waits {
+    if waits && job.reason().is_none_or(|shown| shown != progress.brief) {
         job.set_reason(&progress.brief);
     }
     waits

@@ -1,8 +1,8 @@
-//! Partitions that are held for a user without a job that runs on them.
+//! Partitions that are there without a job that runs on them.
 
 use crate::{Claim, Ledger, Millis};
 
-/// The cause for which a partition without a running job is held.
+/// The cause for which a partition is there without a running job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
     /// It is made before its job starts.
@@ -14,8 +14,7 @@ pub enum Hold {
 }
 
 impl Ledger {
-    /// All partitions that are held without a running job. Those of a pool that wait for any job are not: nobody holds
-    /// them.
+    /// All partitions that are there without a running job. Those of a pool that wait for any job are left out.
     pub fn held_without_job(&self) -> impl Iterator<Item = (&Claim, Hold)> {
         let prepared = self.claims.early().map(|(_, record)| (&record.claim, Hold::Prepared));
         let kept = self

@@ -296,8 +296,8 @@ impl<'lock> JobRef<'lock> {
         self.record.bytes(self.layout().job_record.burst_buffer_state).unwrap_or_default()
     }
 
-    /// Whether the job's burst buffer is prepared for its run: `slurm_bb_pre_run`, which begins when the nodes are
-    /// ready.
+    /// Whether the job's burst buffer is prepared for its run. `slurm_bb_pre_run` begins when the nodes are ready, which
+    /// Slurm asks once a minute. It needs no IPUs, and the launch waits for both.
     pub fn is_in_pre_run(self) -> bool {
         self.burst_buffer_state() == b"pre-run"
     }

@@ -3,16 +3,49 @@
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::io::Error;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::sync::Once;
 
 use crate::log;
 
 /// Reads through the kernel, which answers with an error for a bad address, where a direct read would end the process.
-/// It needs no file descriptor, because slurmctld may have none left.
 #[derive(Default)]
 pub(crate) struct Probe {
     /// Whether the kernel refused to look for another reason than a bad address.
     is_blind: Cell<bool>,
+}
+
+/// The number of bytes that the kernel copied. None if the address is bad.
+fn copied(bytes: isize) -> Result<Option<usize>, Error> {
+    usize::try_from(bytes).map(Some).or_else(|_| {
+        let why = Error::last_os_error();
+        if why.raw_os_error() == Some(libc::EFAULT) { Ok(None) } else { Err(why) }
+    })
+}
+
+/// Copies without a file descriptor, because slurmctld may have none left.
+fn by_address(from: *const c_void, to: &mut [u8]) -> Result<Option<usize>, Error> {
+    let local = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
+    let remote = libc::iovec { iov_base: from.cast_mut(), iov_len: to.len() };
+    // SAFETY: the kernel writes to `to` at most. It checks `from`, and answers with an error if the address is bad.
+    copied(unsafe { libc::process_vm_readv(libc::getpid(), &raw const local, 1, &raw const remote, 1, 0) })
+}
+
+/// Copies through a pipe, where a container or a unit forbids the other call.
+fn by_pipe(from: *const c_void, to: &mut [u8]) -> Result<Option<usize>, Error> {
+    let mut ends = [-1; 2];
+    // SAFETY: `ends` takes the two descriptors.
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) } != 0 {
+        return Err(Error::last_os_error());
+    }
+    // SAFETY: two open descriptors that no other code has.
+    let [reader, writer] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
+    // SAFETY: the kernel checks `from`, and answers with an error if the address is bad.
+    let Some(written) = copied(unsafe { libc::write(writer.as_raw_fd(), from, to.len()) })? else {
+        return Ok(None);
+    };
+    // SAFETY: `to` has room for as much as was written, which is at most its length.
+    copied(unsafe { libc::read(reader.as_raw_fd(), to.as_mut_ptr().cast(), written) })
 }
 
 /// Looks at memory. None: the kernel did not look, so nothing is known. The next call looks again.
@@ -26,22 +59,15 @@ impl Probe {
     /// Copies from any address of this process. Returns the number of bytes that could be read.
     pub(crate) fn copy(&self, from: *const c_void, to: &mut [u8]) -> usize {
         static TOLD: Once = Once::new();
-        let local = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
-        let remote = libc::iovec { iov_base: from.cast_mut(), iov_len: to.len() };
-        // SAFETY: the kernel writes to `to` at most. It checks `from`, and answers with an error if the address is bad.
-        let read =
-            unsafe { libc::process_vm_readv(libc::getpid(), &raw const local, 1, &raw const remote, 1, 0) };
-        usize::try_from(read).unwrap_or_else(|_| {
-            let why = Error::last_os_error();
-            if why.raw_os_error() != Some(libc::EFAULT) {
-                self.is_blind.set(true);
-                TOLD.call_once(|| {
-                    log::error(&format!(
-                        "vipu: process_vm_readv, which checks Slurm's records before they are used, failed: {why}; what \
-                         needs them waits until it works"
-                    ));
-                });
-            }
+        let copied = by_address(from, to).or_else(|_| by_pipe(from, to));
+        copied.map(Option::unwrap_or_default).unwrap_or_else(|why| {
+            self.is_blind.set(true);
+            TOLD.call_once(|| {
+                log::error(&format!(
+                    "vipu: Slurm's records cannot be checked before they are used: {why}; what needs them waits until a \
+                     later check works"
+                ));
+            });
             0
         })
     }

@@ -190,6 +190,11 @@ unsafe extern "C" fn reconfigure(conf_was_read: bool) {
             return;
         }
         if !selfcheck::conf_is_as_expected() {
+            if !selfcheck::is_pass_through() {
+                log::error(
+                    "select/vipu: slurm.conf cannot be checked now; IPU jobs wait until 'scontrol reconfigure'",
+                );
+            }
             return;
         }
         // SAFETY: select_p_reconfigure runs under the node lock.

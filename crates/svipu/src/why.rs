@@ -107,7 +107,7 @@ fn wants(view: &View<'_>, row: &WaitingJob) -> String {
 
 fn reason(row: &WaitingJob) -> Option<Sentence> {
     let text = row.reason.as_deref().filter(|text| !text.is_empty())?;
-    Some(Sentence::new("reason", format!("squeue showed: {}", safe::cut(text, 300))))
+    Some(Sentence::new("reason", format!("The reason is: {}", safe::cut(text, 300))))
 }
 
 /// The expected start.
@@ -160,14 +160,18 @@ fn with_partition(view: &View<'_>, partition: &Partition) -> Answer {
     };
     let why = partition.reason.as_deref().filter(|why| !why.is_empty());
     let why = why.map(|why| format!(" The reason: {}.", safe::cut(why, 200))).unwrap_or_default();
+    let progress = partition.reason.as_deref().filter(|told| !told.is_empty() && *told != "vipu: preparing");
+    let progress = progress.map(|told| format!(" In full: {}.", safe::cut(told, 200))).unwrap_or_default();
     let state = match partition.state {
         State::Preparing => format!(
-            "does not wait for IPUs, but for nodes. Its partition has been in the making for {ago}.{ready}"
+            "does not wait for IPUs, but for nodes. Its partition has been in the making for {ago}.{ready}{progress}"
         ),
         State::Prepared => {
             format!("does not wait for IPUs, but for nodes. Its partition has been ready for {ago}.")
         }
-        State::Creating => format!("has its nodes. Its partition has been in the making for {ago}.{ready}"),
+        State::Creating => {
+            format!("has its nodes. Its partition has been in the making for {ago}.{ready}{progress}")
+        }
         State::Ready => {
             format!("has its nodes, and its partition has been ready for {ago}: it is about to start.")
         }

@@ -23,6 +23,7 @@ pub(crate) struct Link {
     host: String,
     tls: Option<Tls>,
     threads: BoundedThreads,
+    connect_timeout: Duration,
     current: Mutex<Option<Arc<Channel>>>,
 }
 
@@ -35,7 +36,14 @@ impl Link {
             transport = transport.origin(over_tls(uri));
         }
         let (host, tls) = (endpoint.host.clone(), endpoint.tls.clone());
-        Ok(Self { transport, host, tls, threads, current: Mutex::new(None) })
+        Ok(Self {
+            transport,
+            host,
+            tls,
+            threads,
+            connect_timeout: endpoint.timeout,
+            current: Mutex::new(None),
+        })
     }
 
     /// Returns the connection to use now. The connection connects, and reconnects, by itself when it is used.
@@ -46,6 +54,8 @@ impl Link {
 
     fn connection(&self) -> Channel {
         let mut tcp = HttpConnector::new_with_resolver(Names(self.threads.clone()));
+        // With several addresses, each gets a part of the time.
+        tcp.set_connect_timeout(Some(self.connect_timeout));
         tcp.set_nodelay(true);
         tcp.set_keepalive(Some(TCP_KEEPALIVE));
         match &self.tls {

@@ -22,14 +22,21 @@ impl fmt::Debug for Words {
     }
 }
 
+fn is_hostile(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 impl From<String> for Words {
-    /// A text of several lines becomes one line.
+    /// A text of several lines becomes one line. Characters that control a terminal or turn the direction of a text become
+    /// blanks: a controller may say anything.
     fn from(text: String) -> Self {
-        Self(if text.contains('\n') {
+        let text = if text.contains('\n') {
             text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
         } else {
             text
-        })
+        };
+        Self(if text.contains(is_hostile) { text.replace(is_hostile, " ") } else { text })
     }
 }
 

@@ -3,6 +3,7 @@
 use ledger::{Claim, Event, HostAction, Seconds};
 use tracing::{info, warn};
 use vipu_conf::OnPartitionError;
+use vipu_types::Reason;
 
 use super::end_job::{BEGIN_SOON, Outcome, end, fail_run, starting, tell};
 use super::node_questions::LeftRun;
@@ -22,7 +23,7 @@ pub(super) struct Afterwards {
     pub(super) left: Option<Vec<LeftRun>>,
     pub(super) kick: bool,
     /// What was told of jobs whose partitions are being made.
-    pub(super) told: Vec<(u32, String)>,
+    pub(super) told: Vec<(u32, Reason)>,
     /// The times at which requeued jobs may begin again.
     pub(super) begins: Vec<Seconds>,
 }

@@ -75,20 +75,16 @@ pub(super) fn fail_run(
         return;
     }
     let id = claim.run.job;
-    tell(slurm, id, &text);
+    slurm.tell_user(id, &text);
     let outcome = end(slurm, id, fate);
     let mut hint = String::new();
     if let Some(mut job) = slurm.job(id) {
         let is_held = job.is_pending() && job.priority() == 0;
-        job.set_reason(if is_held {
-            "vipu: held - no partition was made"
-        } else {
-            "vipu: no partition was made"
-        });
+        job.set_reason(if is_held { show_partition::HELD_NOT_MADE } else { show_partition::NOT_MADE });
         if is_held {
             hint = format!(", then: {}", release_command(*job));
-            show_partition::comment(&mut job, &format!("{text}{hint}"));
         }
+        show_partition::comment(&mut job, &format!("{text}{hint}"));
     }
     info!("{}: {outcome} ({text}{hint})", claim.run);
 }

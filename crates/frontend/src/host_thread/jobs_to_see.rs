@@ -37,9 +37,11 @@ impl JobsToSee {
         self.and_all_pending |= and_all_pending;
     }
 
-    /// Adds jobs of which something else is known now.
-    pub(super) fn add_news(&mut self, jobs: impl IntoIterator<Item = u32>) {
-        self.jobs.extend(jobs);
+    /// Adds a job of which something else is known now, if it is in the document.
+    pub(super) fn add_news(&mut self, frontend: &Frontend, job: u32) {
+        if frontend.seen_jobs.has(job) {
+            self.jobs.insert(job);
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -142,7 +142,7 @@ pub(super) fn begin_as_restart(
     if let Some(why) = held {
         warn!("{run}: {why}; it is held, and its next run is restart {count}");
         job.hold();
-        job.set_reason("vipu: held - it may have run");
+        job.set_reason(show_partition::HELD_HAS_RUN);
         let line = format!("vipu: {why}, to run it again: {}", release_command(*job));
         show_partition::comment(&mut job, &line);
         return None;

@@ -134,7 +134,7 @@ impl HostThread {
         counts_recheck::look(&mut self.counted, frontend, slurm);
         self.show_reasons(frontend, slurm);
         let news = self.reasons.look(frontend, slurm);
-        self.jobs_to_see.add_news(news);
+        news.into_iter().for_each(|job| self.jobs_to_see.add_news(frontend, job));
         self.terminals.look(frontend, slurm, &self.reasons);
         self.launch_resumed(frontend, slurm);
         self.jobs_to_see.look(frontend, slurm, &self.reasons);
@@ -169,9 +169,9 @@ impl HostThread {
             due.carry_out(frontend, &mut slurm, &mut afterwards);
         }
         let now = frontend.now();
-        for (job, line) in afterwards.told {
-            self.reasons.tell(now, job, line);
-            self.jobs_to_see.add_news([job]);
+        for (job, progress) in afterwards.told {
+            self.reasons.tell(now, job, progress);
+            self.jobs_to_see.add_news(frontend, job);
         }
         if let Some(left) = afterwards.left {
             left.into_iter().for_each(|run| self.node_questions.ask_for_processes(frontend, run));
@@ -248,12 +248,14 @@ impl HostThread {
         if frontend.is_closed() {
             return;
         }
-        for (job, Reason { brief, line }) in reasons {
-            if self.reasons.tell(now, job, line) {
-                self.jobs_to_see.add_news([job]);
-            }
-            if guard(&|| format!("reason of job {job}"), false, || show_reason(&mut slurm, job, &brief)) {
+        for (job, reason) in reasons {
+            let show = || show_reason(&mut slurm, job, &reason.brief);
+            let Some(has_terminal) = guard(&|| format!("reason of job {job}"), None, show) else { continue };
+            if has_terminal {
                 self.terminals.waits(job, now);
+            }
+            if self.reasons.tell(now, job, reason) {
+                self.jobs_to_see.add_news(frontend, job);
             }
         }
     }
@@ -309,7 +311,7 @@ impl Due {
         for (run, progress, aloud) in self.progress {
             let say = || say_creating(slurm, run, &progress, aloud);
             if guard(&|| format!("line for {run}"), false, say) {
-                afterwards.told.push((run.job, progress.line));
+                afterwards.told.push((run.job, progress));
             }
         }
         if let Some(lost) = self.lost {
@@ -358,11 +360,11 @@ fn say_creating(slurm: &mut impl Locked, run: JobRun, progress: &Reason, aloud: 
 }
 
 /// Writes the reason over Slurm's own. A job that is held, or waits for something else by now, is left alone.
-/// Returns whether the reason is shown at a terminal as well.
-fn show_reason(slurm: &mut impl Locked, job: u32, text: &str) -> bool {
-    let Some(mut job) = slurm.job(job).filter(|job| job.waits_in_line()) else { return false };
+/// Returns whether it is shown at a terminal as well, or None for those jobs.
+fn show_reason(slurm: &mut impl Locked, job: u32, text: &str) -> Option<bool> {
+    let mut job = slurm.job(job).filter(|job| job.waits_in_line())?;
     if job.reason().as_deref() != Some(text) {
         job.set_reason(text);
     }
-    !job.is_batch()
+    Some(!job.is_batch())
 }

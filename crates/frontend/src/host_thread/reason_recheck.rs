@@ -19,7 +19,7 @@ use crate::frontend::Frontend;
 use crate::internal_error::OURS;
 use crate::internal_error::guard;
 use crate::scheduling;
-use crate::show_partition::HELD;
+use crate::show_partition::{HELD_HAS_RUN, HELD_NOT_MADE, NOT_MADE};
 use crate::slurm::{Job, JobMut, Locked, Slurm};
 
 /// The most jobs that are checked under one lock, which takes less than two milliseconds.
@@ -34,8 +34,8 @@ const SOON: Duration = Duration::from_millis(250);
 #[derive(Default)]
 pub(super) struct ReasonRecheck {
     jobs: VecDeque<u32>,
-    /// All these jobs with the lines of their reasons, as far as they are known.
-    lines: HashMap<u32, Option<String>>,
+    /// All these jobs with their reasons, as far as they are known in full.
+    known: HashMap<u32, Option<Reason>>,
     next: Millis,
 }
 
@@ -45,7 +45,7 @@ enum Found {
     /// The job shows no reason of slurm-vipu, or waits for something else.
     Other,
     /// The reason holds. It may tell something else now.
-    Holds(Option<String>),
+    Holds(Option<Reason>),
     /// Another reason holds, or none.
     Over(Option<Reason>),
 }
@@ -53,7 +53,7 @@ enum Found {
 impl ReasonRecheck {
     /// Adds a job that shows, or may show, a reason of slurm-vipu.
     pub(super) fn watch(&mut self, now: Millis, job: u32) {
-        if let Entry::Vacant(unknown) = self.lines.entry(job) {
+        if let Entry::Vacant(unknown) = self.known.entry(job) {
             unknown.insert(None);
             if self.jobs.is_empty() {
                 self.next = after(now, PAUSE);
@@ -62,14 +62,14 @@ impl ReasonRecheck {
         }
     }
 
-    /// Adds a job with the line of its reason. Returns whether the line is news.
-    pub(super) fn tell(&mut self, now: Millis, job: u32, line: String) -> bool {
+    /// Adds a job with its reason. Returns whether that is news.
+    pub(super) fn tell(&mut self, now: Millis, job: u32, reason: Reason) -> bool {
         self.watch(now, job);
-        let before = self.lines.insert(job, Some(line));
-        before.as_ref() != self.lines.get(&job)
+        let before = self.known.insert(job, Some(reason));
+        before.as_ref() != self.known.get(&job)
     }
 
-    /// The reason that squeue shows for a job, in full if it is one of slurm-vipu. That of a held job is in its comment.
+    /// The reason that squeue shows for a job, in full if it is one of slurm-vipu. That of a failed run is in the comment.
     pub(super) fn in_full(&self, job: impl Job) -> Option<String> {
         let shown = job.shown_reason()?;
         if !shown.starts_with(OURS) {
@@ -79,9 +79,10 @@ impl ReasonRecheck {
             let comment = job.system_comment()?;
             comment.split("; ").find(|part| part.starts_with(OURS)).map(str::to_owned)
         };
-        let line = match shown.starts_with(HELD) {
+        let known = || self.known.get(&job.id())?.as_ref().filter(|known| known.brief == shown);
+        let line = match [NOT_MADE, HELD_NOT_MADE, HELD_HAS_RUN].contains(&&*shown) {
             true => comment(),
-            false => self.lines.get(&job.id()).cloned().flatten(),
+            false => known().map(|known| known.line.clone()),
         };
         Some(line.unwrap_or(shown))
     }
@@ -105,22 +106,23 @@ impl ReasonRecheck {
         let mut over = Vec::new();
         for (job, found) in jobs.into_iter().zip(found) {
             match found {
-                None | Some(Found::Other) => drop(self.lines.remove(&job)),
-                Some(Found::Holds(line)) => {
+                None | Some(Found::Other) => drop(self.known.remove(&job)),
+                Some(Found::Holds(now)) => {
                     self.jobs.push_back(job);
-                    if line.is_some() && self.lines.insert(job, line.clone()) != Some(line) {
+                    if let Some(now) = now.filter(|now| self.tells_else(job, now)) {
+                        self.known.insert(job, Some(now));
                         news.push(job);
                     }
                 }
                 Some(Found::Over(None)) => {
-                    self.lines.remove(&job);
+                    self.known.remove(&job);
                     over.push((job, None));
                 }
-                Some(Found::Over(Some(Reason { brief, line }))) => {
+                Some(Found::Over(Some(now))) => {
                     self.jobs.push_back(job);
-                    self.lines.insert(job, Some(line));
+                    over.push((job, Some(now.brief.clone())));
+                    self.known.insert(job, Some(now));
                     news.push(job);
-                    over.push((job, Some(brief)));
                 }
             }
         }
@@ -129,6 +131,14 @@ impl ReasonRecheck {
             show(frontend, slurm, over);
         }
         news
+    }
+}
+
+impl ReasonRecheck {
+    /// Whether a reason tells something else than is known. The known one may go on: others are on their way out.
+    fn tells_else(&self, job: u32, now: &Reason) -> bool {
+        let known = self.known.get(&job).and_then(Option::as_ref);
+        known.is_none_or(|known| !known.line.starts_with(&now.line))
     }
 }
 
@@ -145,7 +155,7 @@ fn found(frontend: &Frontend, job: impl Job) -> Found {
 /// Compares the shown reason with the reason that holds now.
 fn still(shown: &str, now: Option<Reason>) -> Found {
     match now {
-        Some(now) if shown == now.brief => Found::Holds(Some(now.line).filter(|line| line != shown)),
+        Some(now) if shown == now.brief => Found::Holds(Some(now)),
         now => Found::Over(now),
     }
 }
@@ -176,8 +186,11 @@ mod tests {
     #[test]
     fn a_reason_holds_as_long_as_it_would_be_given_again() {
         let (shown, full) = ("vipu: 16 IPUs of pod64 needed", "vipu: 16 IPUs of pod64 needed, 8 free");
-        assert_eq!(still(shown, Some(Reason::new(shown, full))), Found::Holds(Some(full.to_owned())));
-        assert_eq!(still(shown, Some(shown.into())), Found::Holds(None));
+        let holds = Reason::new(shown, full);
+        assert_eq!(still(shown, Some(holds.clone())), Found::Holds(Some(holds.clone())));
+        let mut reasons = ReasonRecheck::default();
+        assert!(reasons.tell(Millis(0), 7, holds.clone().telling(|line| line + "; on their way out")));
+        assert!(!reasons.tells_else(7, &holds) && reasons.tells_else(8, &holds));
         assert_eq!(still(shown, None), Found::Over(None));
         let other = Some(Reason::from("vipu: IPUs of pod64 are kept for another job"));
         assert_eq!(still(shown, other.clone()), Found::Over(other));

@@ -1,4 +1,4 @@
-//! Messages at users' terminals while their jobs wait in line. A user is told squeue's reason after some
+//! Messages at users' terminals while their jobs wait in line. A user is told the reason in full after some
 //! seconds, and again when the job waits for something else. srun and salloc listen from before their job is
 //! submitted.
 

@@ -13,7 +13,9 @@ pub(super) fn partition(view: ClaimView, clocks: Clocks, seen: Option<&SeenJob>)
     // The job that had an idle partition last has no part in it any more.
     let seen = seen.filter(|_| !matches!(state, State::Resetting | State::Idle));
     let suspended = seen.filter(|seen| state == State::Running && seen.is_suspended());
-    let progress = seen.filter(|_| state == State::Creating).and_then(|seen| seen.reason.as_deref());
+    let progress = seen
+        .filter(|_| matches!(state, State::Preparing | State::Creating))
+        .and_then(|seen| seen.reason.as_deref());
     let reason = reason.or_else(|| progress.map(str::to_owned));
     let reason = reason.or_else(|| suspended.map(|_| "its job is suspended".to_owned()));
     let kept_until = match &view.phase {

@@ -121,6 +121,10 @@ impl SeenJobs {
         lock(&self.0).changes
     }
 
+    pub(crate) fn has(&self, job: u32) -> bool {
+        lock(&self.0).jobs.contains_key(&job)
+    }
+
     /// Notes a look at a job. None means that Slurm no longer has the job.
     pub(crate) fn note(&self, job: u32, seen: Option<SeenJob>) {
         debug_assert!(seen.as_ref().is_none_or(|seen| seen.job.id == job));

@@ -103,7 +103,7 @@ fn job(host: Host, [partition, qos]: [Record; 2], id: u32, state: u32, tres: *mu
     record.put("qos_ptr", qos.address());
     record.put("details", details.address());
     record.put("tres_per_node", tres);
-    for none in ["tres_per_job", "state_desc", "system_comment"] {
+    for none in ["tres_per_job", "state_desc", "system_comment", "burst_buffer_state"] {
         record.put(none, null_mut::<c_char>());
     }
     for none in ["gres_list_req", "gres_list_alloc", "tres_req_cnt", "tres_alloc_cnt", "limit_set.tres"] {
