@@ -223,13 +223,12 @@ impl Host {
         (code, text_at(told))
     }
 
-    /// Waits until the job's reason contains `part`. Returns the reason.
-    pub fn reason(self, job: Record, part: &str) -> String {
+    /// Waits until the job has this reason.
+    pub fn reason(self, job: Record, wanted: &str) {
         let read = || self.under_locks(|| job.text("state_desc"));
-        let is_told = || Ok(read().is_some_and(|reason| reason.contains(part)));
+        let is_told = || Ok(read().is_some_and(|reason| reason == wanted));
         let told = wait_until("the reason to be written", Duration::from_secs(30), is_told);
-        told.unwrap_or_else(|late| panic!("{late:#}: '{part}' is not in {:?}", read()));
-        read().unwrap()
+        told.unwrap_or_else(|late| panic!("{late:#}: {:?} in place of '{wanted}'", read()));
     }
 
     fn function<F: Copy>(self, name: &str) -> F {

@@ -92,7 +92,7 @@ fn enters_what_a_job_asks_for(host: Host, select: Plugin, job: Job) {
     }
     let again = test();
     assert!(!again.contains(&text), "the text is written if a count changes: {again:?}");
-    host.reason(job.record, "vipu: pod64: ");
+    host.reason(job.record, AWAY);
 
     host.set("fake_is_within_limits", false);
     job.record.put("state_desc", std::ptr::null_mut::<c_char>());
@@ -101,13 +101,16 @@ fn enters_what_a_job_asks_for(host: Host, select: Plugin, job: Job) {
     host.set("fake_is_within_limits", true);
 }
 
+/// The reason of a job whose controller is away.
+const AWAY: &str = "vipu: no answer from the controller of pod64";
+
 /// Tests the job until nothing else keeps it: the plugin has read the journal by then.
 fn waits_for_the_controller(host: Host, select: Plugin, job: Job) {
     let start = host.release.constant("SELECT_MODE_RUN_NOW");
     let waits = || {
         host.job_test(select.wanted("select_p_job_test"), job.record, start);
         let reason = host.under_locks(|| job.record.text("state_desc"));
-        Ok(reason.is_some_and(|reason| reason.starts_with("vipu: pod64: ")))
+        Ok(reason.is_some_and(|reason| reason == AWAY))
     };
     wait_until("the job to wait for the controller", Duration::from_secs(30), waits).unwrap();
 }

@@ -27,7 +27,7 @@ pub fn run(host: Host, installation: &Installation, [select, submit]: [Plugin; 2
     let busy = host.release.constant("ESLURM_NODES_BUSY").cast_signed();
     job.put("state_reason", 0_u32);
     assert_eq!(host.job_test(select.wanted("select_p_job_test"), job, 0), busy);
-    host.reason(job, "a job of QOS low gets at most 8 IPUs");
+    host.reason(job, "vipu: its request cannot be met any more");
 }
 
 /// Checks that reconfigure alone does not read vipu.conf. Slurm also calls reconfigure when a Slurm partition

