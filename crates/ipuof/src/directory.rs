@@ -129,6 +129,7 @@ impl IpuofDir {
     /// # Errors
     /// A file could not be written. Others may be there already, and [`IpuofDir::remove`] removes them.
     pub fn publish(&self, partition: &PartitionId, gcds: &[Gcd], reader: u32) -> Result<Access, Error> {
+        self.can_be_entered()?;
         let count = u32::try_from(gcds.len()).unwrap_or(u32::MAX);
         let mut worst = None;
         for (name, gcd) in file_names(partition, count).zip(gcds) {

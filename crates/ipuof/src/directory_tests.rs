@@ -235,7 +235,8 @@ fn fault_directory_that_users_cannot_enter_is_named() {
     };
     let path = fixture.temp.path().display();
     let told = format!("users cannot enter {path} (mode 0700): chmod o+x {path}");
-    assert_eq!(with_mode(0o700), Err(told));
+    assert_eq!(with_mode(0o700), Err(told.clone()));
+    assert_eq!(fixture.publish(&[gcd(1)]).map_err(|error| error.to_string()), Err(told));
     assert!(with_mode(0o710).is_ok() && with_mode(0o711).is_ok());
 }
 

@@ -43,7 +43,8 @@ return slurm.SUCCESS
 "#;
 
 fn with_burst_buffers() -> Settings {
-    let settings = brisk().slurm_conf("BurstBufferType=burst_buffer/lua");
+    // 22.05 and later want other pools.
+    let settings = brisk().slurm_conf("BurstBufferType=burst_buffer/lua").expect_log("_bb_get_pools: ");
     settings.conf_file("burst_buffer.conf", "Directive=DW\n").conf_file("burst_buffer.lua", LUA)
 }
 

@@ -109,10 +109,12 @@ fn job_ipuof_dir_not_writable_for_a_while() -> Result<()> {
         wait_until("all to end", LIMIT, || Ok(cluster.jobs()?.iter().all(JobView::is_over)))?;
         // slurmctld can write there, and no job could read its file.
         mode(0o700)?;
-        logged(cluster, "users cannot enter")?;
         let job = batch(&[])?;
-        waits(cluster, job, "users cannot enter")?;
+        logged(cluster, "users cannot enter")?;
+        let other = batch(&[])?;
+        waits(cluster, other, "users cannot enter")?;
         mode(0o755)?;
+        cluster.await_end(other, LIMIT)?;
         cluster.await_end(job, LIMIT)?;
         for job in cluster.jobs()? {
             ensure!(job.state == "COMPLETED" && job.restarts == 0, "{job:?}");

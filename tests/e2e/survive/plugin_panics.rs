@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use testbed::{Cluster, Failpoint, JobId, JobView, Settings, main_job, wait_until};
 
-use crate::jobs::{ended, logged, reason, restart_slurmctld, update};
+use crate::jobs::{ended, logged, restart_slurmctld, update};
 use crate::{LIMIT, quick, stay};
 
 const WORDS: &str = "as the test wants it";
@@ -31,6 +31,10 @@ fn was_caught(cluster: &Cluster, place: &str, of: &str) -> Result<()> {
 
 fn says_internal_error(job: &JobView) -> bool {
     job.reason.contains("internal_error")
+}
+
+fn is_in_trouble(job: &JobView) -> bool {
+    job.state == "PENDING" && job.reason == "vipu:_pod64_is_in_trouble"
 }
 
 fn is_held(job: &JobView) -> bool {
@@ -107,7 +111,7 @@ fn fault_panic_in_the_ledger_as_a_job_begins() -> Result<()> {
     settings().run(|cluster| {
         arm(cluster, "told_begin")?;
         let job = cluster.sbatch(main_job::SHOW, &[SIXTEEN])?;
-        cluster.await_job(job, "to wait with the reason", LIMIT, says_internal_error)?;
+        cluster.await_job(job, "to wait with the reason", LIMIT, is_in_trouble)?;
         was_caught(cluster, "told_begin", &format!("job {job}"))?;
         only_others_run(cluster, job)
     })
@@ -119,8 +123,7 @@ fn fault_panic_in_the_ledger_as_a_partition_is_up() -> Result<()> {
         let running = stay(cluster, 4)?;
         arm(cluster, "told_up")?;
         let job = cluster.sbatch(main_job::SHOW, &[SIXTEEN])?;
-        cluster
-            .await_job(job, "to be held", LIMIT, |job| job.state == "PENDING" && says_internal_error(job))?;
+        cluster.await_job(job, "to be held", LIMIT, is_held)?;
         was_caught(cluster, "told_up", &format!("partition slurm_{job}"))?;
         ensure!(cluster.job(running)?.state == "RUNNING");
         crate::let_go(cluster)?;
@@ -140,7 +143,7 @@ fn fault_panic_in_the_ledger_as_a_job_ends() -> Result<()> {
         ended(cluster, job, "COMPLETED")?;
         was_caught(cluster, "told_end", &format!("job {job}"))?;
         let waiting = cluster.sbatch(main_job::SHOW, &[SIXTEEN])?;
-        cluster.await_job(waiting, "to wait with the reason", LIMIT, says_internal_error)?;
+        cluster.await_job(waiting, "to wait with the reason", LIMIT, is_in_trouble)?;
         only_others_run(cluster, waiting)?;
         cluster.mock().await_removed(&format!("slurm_{job}"), LIMIT).map(drop)
     })
@@ -150,9 +153,8 @@ fn fault_panic_in_the_ledger_as_a_job_ends() -> Result<()> {
 fn only_others_run(cluster: &Cluster, job: JobId) -> Result<()> {
     let plain = cluster.sbatch("true", &[])?;
     ended(cluster, plain, "COMPLETED")?;
-    cluster.await_job(job, "to wait with the reason", LIMIT, |job| {
-        job.state == "PENDING" && reason(cluster, job).contains("restart slurmctld")
-    })?;
+    cluster.await_job(job, "to wait with the reason", LIMIT, is_in_trouble)?;
+    logged(cluster, "no IPU job starts until slurmctld is restarted")?;
     cluster.await_saved()?;
     restart_slurmctld(cluster)?;
     ended(cluster, job, "COMPLETED").map(drop)

@@ -101,8 +101,8 @@ fn enters_what_a_job_asks_for(host: Host, select: Plugin, job: Job) {
     host.set("fake_is_within_limits", true);
 }
 
-/// The reason of a job whose controller is away.
-const AWAY: &str = "vipu: no answer from the controller of pod64";
+/// The reason of a job whose IpuofDir or controller is away.
+const AWAY: &str = "vipu: pod64 is in trouble";
 
 /// Tests the job until nothing else keeps it: the plugin has read the journal by then.
 fn waits_for_the_controller(host: Host, select: Plugin, job: Job) {
