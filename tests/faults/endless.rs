@@ -11,10 +11,10 @@ use crate::case;
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// The reason of jobs in line while a resource of all jobs is in trouble.
-const TROUBLE: &str = "vipu: pod64 is in trouble";
+const TROUBLE: &str = " is in trouble";
 
 /// The reason of a job that waits for its partition meanwhile.
-const WAITING: &str = "vipu: creating a partition of 8 IPUs on pod64 - waiting";
+const WAITING: &str = " - waiting";
 
 /// The number of backfill cycles while the fault lasts.
 const CYCLES: u64 = 5;
@@ -151,7 +151,7 @@ pub fn run(fault: Endless) -> Result<()> {
         let (can_run, words, state) = fault.outcome();
         let is_told = |job: &JobView| {
             let words = if job.state == "CONFIGURING" { WAITING } else { words };
-            job.reason.replace('_', " ") == words
+            job.reason.replace('_', " ").ends_with(words)
         };
         fault.begin(cluster)?;
         queue.release([first].into_iter())?;
