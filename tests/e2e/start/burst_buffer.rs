@@ -9,7 +9,7 @@ use testbed::{Account, Cluster, JobId, JobView, Settings, wait_until};
 use vipu_client::Call;
 
 use crate::LIMIT;
-use crate::jobs::{brisk, cancel, ended, gone, let_go, made, running_for, update, waits};
+use crate::jobs::{brisk, cancel, gone, let_go, made, running_for, update, waits};
 
 /// Data come in when a file `data` is beside the job's script. The step before the run begins by making `begun`, and ends
 /// when there is `pass` or `fail`.
@@ -81,7 +81,8 @@ fn job_starts_when_its_burst_buffer_and_its_partition_are_ready() -> Result<()> 
         cluster.mock().clear()?;
         made(cluster, job, 64)?;
         make(cluster, job, "pass")?;
-        ended(cluster, job, "COMPLETED").map(drop)
+        // It shows STAGE_OUT first.
+        cluster.await_job(job, "to end", LIMIT, |job| job.state == "COMPLETED").map(drop)
     })
 }
 

@@ -84,7 +84,7 @@ fn sched_plan_ends_without_a_look_at_its_job() -> Result<()> {
         let user = submit(cluster, &["--licenses=tool"])?;
         runs(cluster, user)?;
         Cause {
-            reason: "Licenses",
+            reason: "",
             options: &[],
             begin: &|job| update(cluster, job, &["Licenses=tool"]),
             end: &|_| let_go(cluster, user),
