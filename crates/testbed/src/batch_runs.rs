@@ -124,9 +124,9 @@ fn end_of_script(line: &str) -> Option<(JobId, End)> {
         }
         None => (line.strip_suffix(" abort completed")?, None),
     };
-    // Other steps are named StepId=7.0.
-    let (head, named) = named.split_once(".batch] ")?;
-    let at = head.split(']').next()?.trim_start_matches('[').to_owned();
+    // Other steps are named StepId=7.0. The line of another slurmstepd can stand in the middle of this one.
+    let (head, named) = named.rsplit_once(".batch] ")?;
+    let at = head.rsplit_once("] [")?.0.rsplit('[').next()?.to_owned();
     Some((job_behind(&format!("script of {named}"), "script of ")?, End { at, status }))
 }
 
@@ -166,6 +166,11 @@ mod tests {
         assert!(violations("", &node, &job("FAILED", "3:0", 0)).is_empty());
         let other = violations("", &node, &job("COMPLETED", "0:0", 0));
         assert_eq!(other, ["job 7 is COMPLETED 0:0, its script ended 3:0"]);
+        // Two slurmstepd wrote at once.
+        let [begin, end] = ["[2026-11-28T22:37:26.157] [7.batch] job 7 completed with slurm_rc ", "= 0, job_rc = 768\n"];
+        let other = "[2026-11-28T22:37:26.157] [6.batch] job 6 completed with slurm_rc = 0, job_rc = 0\n";
+        let mixed = [LAUNCH, begin, other, end].concat();
+        assert!(violations("", &mixed, &job("FAILED", "3:0", 0)).is_empty());
         // Slurm has ended the job, or the node has lost power.
         assert!(violations("", &node, &job("TIMEOUT", "0:0", 0)).is_empty());
         assert!(violations("", LAUNCH, &job("COMPLETED", "0:0", 0)).is_empty());
