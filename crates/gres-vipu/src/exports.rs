@@ -1,10 +1,11 @@
 //! The gres interface. The object has the functions of all releases, because each release looks up its own
 //! names only.
 
-use std::ffi::{c_char, c_int, c_void};
-use std::ptr::null_mut;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr::{NonNull, null_mut};
 
-use slurm_host::{boundary, conf as slurm_conf, log, slurmd_gres, symbols};
+use slurm_host::{boundary, conf as slurm_conf, log, plugstack, shared_object, slurmd_gres, symbols};
+use vipu_types::Grant;
 
 use crate::{check, spank};
 
@@ -61,6 +62,50 @@ fn tell(offers: &[slurmd_gres::Record]) {
     }
 }
 
+/// slurmstepd calls it for a batch script and an interactive step, before it loads the SPANK plugins.
+///
+/// # Safety
+/// Slurm passes the environment of the step.
+// SAFETY: (attribute) a name of the gres interface.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn gres_p_job_set_env(env: *mut *mut *mut c_char, _: Ptr, _: u64, _: c_int) {
+    // SAFETY: passed on as Slurm gave it.
+    boundary::guard(&|| "gres_p_job_set_env".into(), (), || unsafe { begin_step(env) });
+}
+
+/// slurmstepd calls it for any other step, also for one without IPUs.
+///
+/// # Safety
+/// As [`gres_p_job_set_env`].
+// SAFETY: (attribute) a name of the gres interface.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn gres_p_step_set_env(env: *mut *mut *mut c_char, _: Ptr, _: u64, _: c_int) {
+    // SAFETY: passed on as Slurm gave it.
+    boundary::guard(&|| "gres_p_step_set_env".into(), (), || unsafe { begin_step(env) });
+}
+
+/// Ends the tasks of a step that would run without the IPUs of its job. With `no_consume`, Slurm counts no IPUs for a
+/// step, so that the grant tells of them. `spank_ipuof.so` decides whether it is one of this job.
+///
+/// # Safety
+/// `env` leads to a list of C strings with NULL behind them. The process is a slurmstepd before its SPANK plugins are
+/// loaded.
+unsafe fn begin_step(env: *mut *mut *mut c_char) {
+    // SAFETY: a list of C strings that ends with NULL (caller).
+    let texts = (0..).map(|place| unsafe { *(*env).add(place) }).take_while(|text| !text.is_null());
+    // SAFETY: each is a C string (caller).
+    let mut texts = texts.map(|text| unsafe { CStr::from_ptr(text) }.to_bytes());
+    if !texts.any(|text| text.starts_with(Grant::BEGINNING_OF_GRANT.as_bytes())) {
+        return;
+    }
+    let here = NonNull::new(begin_step as *mut c_void).and_then(shared_object::folder_of);
+    let Some(stack) = here.and_then(|folder| spank::stack_that_ends_tasks(&folder)) else { return };
+    // SAFETY: the plugins are not loaded yet (caller).
+    if let Err(why) = unsafe { plugstack::replace(&stack) } {
+        log::error(&format!("gres/vipu: the tasks of this step get no IPUs and are not ended: {why}"));
+    }
+}
+
 /// Functions without work for a resource without devices. Each has its signature in Slurm, its return value,
 /// and its releases if not all have it.
 macro_rules! nothing_to_do {
@@ -72,10 +117,6 @@ macro_rules! nothing_to_do {
 }
 
 nothing_to_do! {
-    fn gres_p_job_set_env(*mut *mut *mut c_char, Ptr, u64, c_int);
-    // With `no_consume`, Slurm counts no IPUs for a step. The count is 0 for a step with IPUs and for one
-    // without.
-    fn gres_p_step_set_env(*mut *mut *mut c_char, Ptr, u64, c_int);
     fn gres_p_task_set_env(*mut *mut *mut c_char, Ptr, u64, Ptr, c_int);
     fn gres_p_send_stepd(Ptr);
     fn gres_p_recv_stepd(Ptr);

@@ -1,4 +1,5 @@
-//! Checks that the node's steps load `spank_ipuof.so`. Without it, tasks run but get no IPUs.
+//! Checks that the node's steps load `spank_ipuof.so`. Without it, tasks would run without their IPUs, so that
+//! they are ended.
 
 use std::io;
 use std::path::Path;
@@ -7,6 +8,15 @@ use slurm_host::plugstack::{self, LINE, Missing, SPANK_IPUOF};
 
 /// The folder in `SlurmdSpoolDir` of a slurmd without configuration files of its own.
 const CACHE: &str = "conf-cache";
+
+/// The text of a plugstack.conf for a step with IPUs, if the node's own does not load `spank_ipuof.so`: the plugin, from
+/// this folder, ends the tasks with the cause. The other plugins are loaded as always.
+pub(crate) fn stack_that_ends_tasks(folder: &Path) -> Option<String> {
+    let (file, plugin) = (plugstack::path()?, folder.join(SPANK_IPUOF));
+    plugstack::missing(&file, SPANK_IPUOF).ok()??;
+    let (file, plugin) = (file.display(), plugin.try_exists().ok()?.then(|| plugin.display())?);
+    Some(format!("required {plugin} missing_in={file}\ninclude {file}\n"))
+}
 
 /// The fault in one line, with advice.
 pub(crate) fn fault() -> Option<String> {
@@ -27,7 +37,7 @@ fn of(file: &Path, found: io::Result<Option<Missing>>) -> Option<String> {
         "that file"
     };
     Some(format!(
-        "{what}: tasks of jobs with IPUs run on this node without them; write into {place} the line: {LINE}"
+        "{what}: jobs with IPUs fail on this node; write into {place} the line: {LINE}"
     ))
 }
 
@@ -47,7 +57,7 @@ mod tests {
             (
                 own,
                 Missing::File,
-                ["there is no /etc/slurm/plugstack.conf: tasks of jobs", "write into that file the line"],
+                ["there is no /etc/slurm/plugstack.conf: jobs with", "write into that file the line"],
             ),
             (
                 own,

@@ -1,11 +1,12 @@
 //! The few settings of slurm.conf that slurm-vipu reads.
 
+use std::ffi::c_char;
 use std::path::PathBuf;
 
 use slurm_release::{Field, Layout, Text};
 
 use crate::differences::is_since;
-use crate::record::Record;
+use crate::record::{Record, c_string};
 use crate::running_release::{conf_folder_at_load, loaded};
 use crate::{selfcheck, symbols};
 
@@ -88,6 +89,23 @@ fn hides(bit: u16) -> bool {
 /// `PlugStackConfig`
 pub(crate) fn plugstack() -> Option<PathBuf> {
     value(|layout| layout.slurm_conf.plugstack).map(PathBuf::from)
+}
+
+/// Changes `PlugStackConfig` in this process. `None` if its place is unknown.
+///
+/// # Safety
+/// No other thread reads it.
+pub(crate) unsafe fn set_plugstack(path: &str) -> Option<()> {
+    let (conf, layout) = slurm_conf()?;
+    // SAFETY: `char *xstrdup(const char *)` in every release.
+    let xstrdup = unsafe {
+        symbols::function::<unsafe extern "C" fn(*const c_char) -> *mut c_char>(c"slurm_xstrdup")?
+    };
+    let member = conf.member(layout.slurm_conf.plugstack).cast::<*mut c_char>();
+    // SAFETY: a text of Slurm's allocator for a member that nobody else reads (caller). The old text stays in memory:
+    // slurmstepd lives for one step.
+    unsafe { member.write(xstrdup(c_string(path).as_ptr())) };
+    Some(())
 }
 
 /// Whether `SlurmctldParameters` holds `enable_configless`: nodes may have only the configuration that

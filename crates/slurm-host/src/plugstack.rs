@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, OsStr};
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
+use std::os::fd::{FromRawFd as _, IntoRawFd as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
@@ -53,6 +54,28 @@ enum Line<'a> {
 /// and `SLURM_CONF` names that copy.
 pub fn path() -> Option<PathBuf> {
     conf::plugstack().or_else(|| Some(conf_folder_at_load()?.join("plugstack.conf")))
+}
+
+/// Makes this slurmstepd load the SPANK plugins of another plugstack.conf, whose text this is.
+///
+/// # Errors
+/// Without memory for the text, or if the place of `PlugStackConfig` is unknown.
+///
+/// # Safety
+/// The process has not loaded its SPANK plugins, and no other thread reads `PlugStackConfig`.
+pub unsafe fn replace(text: &str) -> io::Result<()> {
+    // SAFETY: no lock needed; a C string.
+    let number = unsafe { libc::memfd_create(c"plugstack.conf".as_ptr(), libc::MFD_CLOEXEC) };
+    if number == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the file was opened above, and has no other owner.
+    let mut file = unsafe { fs::File::from_raw_fd(number) };
+    file.write_all(text.as_bytes())?;
+    // The file stays open as long as the process.
+    let path = format!("/proc/self/fd/{}", file.into_raw_fd());
+    // SAFETY: passed on to the caller.
+    unsafe { conf::set_plugstack(&path) }.ok_or_else(|| io::Error::other("PlugStackConfig is not known"))
 }
 
 /// Returns why `file` does not load the plugin with this file name, or `None` if it does.

@@ -11,7 +11,7 @@ use std::{fs, io};
 
 use ipuof::{IpuofDir, Readers};
 use slurm_host::{boundary, threads};
-use tracing::{info, warn};
+use tracing::{error, info};
 use vipu_status::{Status, file_names};
 
 use crate::earlier_requests;
@@ -64,7 +64,7 @@ impl PublicStatus {
                 let documents = Arc::new(documents);
                 self.writers.values().for_each(|queue| drop(queue.try_send(Arc::clone(&documents))));
             }
-            Err(why) => warn!("cannot write the status for all users: {why}"),
+            Err(why) => error!("cannot write the status for all users: {why}"),
         }
     }
 }
@@ -76,7 +76,7 @@ fn start(dir: PathBuf, cluster: &str) -> Option<SyncSender<Arc<Documents>>> {
     match threads::spawn("vipu-public", move || serve(&documents, writer)) {
         Ok(()) => Some(queue),
         Err(why) => {
-            warn!("{why}: svipu has no status for all users");
+            error!("{why}: svipu has no status for all users");
             None
         }
     }
@@ -107,7 +107,7 @@ impl Writer {
                 info!("{}: the status for all users is written again", self.dir.display())
             }
             Err(why) if !self.is_failing => {
-                warn!("StatusDir: {why}; mend that: svipu shows users no state, or an old one, until then")
+                error!("StatusDir: {why}; mend that: svipu shows users no state, or an old one, until then")
             }
             _ => {}
         }

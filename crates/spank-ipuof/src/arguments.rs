@@ -34,6 +34,8 @@ pub(crate) enum Preflight {
 pub(crate) enum BadArguments {
     #[error("ipuof_dir= is missing: add ipuof_dir=<IpuofDir of vipu.conf>")]
     NoDirectory,
+    #[error("{0} does not load it; add the line: required spank_ipuof.so ipuof_dir=<IpuofDir of vipu.conf>")]
+    NotLoaded(String),
     #[error("{0} is not an absolute path")]
     Relative(String),
     #[error("'{0}' is unknown: preflight=off, preflight=warn and preflight=fail are known")]
@@ -71,6 +73,8 @@ impl Arguments {
         };
         match word.split_once('=') {
             Some(("ipuof_dir", text)) => self.directory = Ok(path(text)?),
+            // gres_vipu.so gives it in the place of a missing line.
+            Some(("missing_in", text)) => return Err(BadArguments::NotLoaded(text.to_owned())),
             Some(("conf_dir", text)) => self.conf_dir = Some(path(text)?),
             Some(("run_dir", text)) => self.run_dir = path(text)?,
             Some(("preflight", text)) => {
@@ -126,6 +130,7 @@ mod tests {
             (&["ipuof_dir=/x", "prefix=c2"], "'prefix=c2' is unknown"),
             (&["ipuof_dir=/x", "IPUOF_DIR=/y"], "'IPUOF_DIR=/y' is unknown"),
             (&["ipuof_dir=/x", "debug"], "'debug' is unknown"),
+            (&["missing_in=/etc/p.conf"], "/etc/p.conf does not load it; add the line: required spank_ipuof.so"),
         ] {
             let arguments = Arguments::parse(words);
             let error = arguments.wrong().unwrap().to_string();

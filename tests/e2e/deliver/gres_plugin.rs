@@ -68,7 +68,7 @@ fn user_gres_is_not_needed() -> Result<()> {
 }
 
 #[test]
-fn user_gres_without_the_plugstack_line_is_told_in_the_logs() -> Result<()> {
+fn user_gres_without_the_plugstack_line_ends_jobs_with_ipus() -> Result<()> {
     let line = "plugstack.conf does not load spank_ipuof.so: ";
     let settings = quick().slurm_conf("SlurmctldParameters=enable_configless").without_spank_line();
     settings.expect_log(line).run(|cluster| {
@@ -78,6 +78,18 @@ fn user_gres_without_the_plugstack_line_is_told_in_the_logs() -> Result<()> {
         wait_until("slurmctld to tell of it", LIMIT, || {
             Ok(told(&cluster.slurmctld_log(), "error: select/vipu: ")
                 && told(&cluster.slurmctld_log(), "(enable_configless)"))
-        })
+        })?;
+        let cause = "plugstack.conf does not load it; add the line: required spank_ipuof.so";
+        let (job, srun) = (["--gres=vipu:pod64:1"], ["--gres=vipu:pod64:1", "echo", "ran"]);
+        let batch = cluster.sbatch("echo ran", &job)?;
+        ensure!(cluster.await_end(batch, LIMIT)?.state == "FAILED");
+        let output = cluster.job_output(batch);
+        ensure!(output.contains(cause) && !output.contains("ran"), "{output}");
+        let step = cluster.command("srun").args(&srun).output()?;
+        ensure!(step.code == 1 && step.stderr.contains(cause) && step.stdout.is_empty(), "{step:?}");
+        // The node stays in service for other jobs, also for those with an inherited grant.
+        let other = cluster.command("srun").env("SLURM_VIPU_JOB_1", "x").args(&["echo", "ran"]).success()?;
+        ensure!(other.stdout == "ran\n", "{other:?}");
+        Ok(())
     })
 }

@@ -94,8 +94,8 @@ impl EndedJobs {
         for Ended { claim, patience, .. } in self.held.due(now, |ended| ended.patience) {
             if frontend.ledger().completion_raised(&claim) {
                 warn!(
-                    "{}: partition {} is still there {} s after its end: the job is COMPLETING no longer, the IPUs \
-                     count as used until it is removed",
+                    "{}: partition {} is still there {} s after its end: slurm-vipu does not keep the job COMPLETING any \
+                     longer, the IPUs count as used until it is removed",
                     claim.run,
                     claim.partition,
                     patience.as_secs()

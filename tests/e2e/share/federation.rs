@@ -1,0 +1,86 @@
+//! Two Slurm clusters with one slurmdbd, which share one controller: `sbatch -M` and a federation.
+
+use anyhow::{Context, Result, ensure};
+use testbed::{Cluster, JobId, main_job, wait_until};
+
+use crate::LIMIT;
+use crate::jobs::{brisk, cancel, ended, let_go, running};
+
+/// Runs a test on two clusters that know each other.
+fn two_clusters(test: impl Fn(&Cluster, &Cluster) -> Result<()>) -> Result<()> {
+    brisk().accounting().vipu_conf("PartitionPrefix=first").run(|first| {
+        let conf = first.scontrol(&["show", "config"])?;
+        let of_first = |key: &str| {
+            let line = conf.lines().find_map(|line| line.strip_prefix(key)?.trim_start().strip_prefix("= "));
+            line.map(|value| format!("{key}={value}")).with_context(|| format!("no {key}: {conf}"))
+        };
+        let mut settings = brisk().vipu_conf(&first.api_host(&[0])).vipu_conf("PartitionPrefix=second");
+        for key in ["AuthInfo", "AccountingStorageType", "AccountingStoragePort", "AccountingStorageTRES"] {
+            settings = settings.slurm_conf(&of_first(key)?);
+        }
+        settings = settings.slurm_conf("AccountingStorageHost=localhost");
+        settings = settings.slurm_conf(&of_first("AuthInfo")?.replace("AuthInfo=socket=", "AccountingStoragePass="));
+        settings.run(|second| {
+            wait_until("the clusters to know each other", LIMIT, || {
+                let squeue = first.command("squeue").args(&["-M", &name(second)?]).output()?;
+                Ok(squeue.code == 0)
+            })?;
+            test(first, second)
+        })
+    })
+}
+
+fn name(cluster: &Cluster) -> Result<String> {
+    let conf = cluster.scontrol(&["show", "config"])?;
+    let line = conf.lines().find_map(|line| line.strip_prefix("ClusterName")?.split_whitespace().last());
+    Ok(line.context("no ClusterName")?.to_owned())
+}
+
+#[test]
+fn job_of_another_cluster_gets_ipus_there() -> Result<()> {
+    two_clusters(|first, second| {
+        let sbatch = first.sbatch_command(main_job::SHOW, &["-M", &name(second)?, "--gres=vipu:pod64:16"])?;
+        let job: JobId = sbatch.success()?.stdout.parse()?;
+        ended(second, job, "COMPLETED")?;
+        let made = first.mock().report()?.partitions;
+        ensure!(made.len() == 1 && made[0].id == format!("second_{job}"), "{made:?}");
+        // The refusal is that of the other cluster.
+        let refused = first.sbatch_command("true", &["-M", &name(second)?, "--gres=vipu:pod64:3"])?.output()?;
+        ensure!(refused.code != 0 && refused.stderr.contains("3 IPUs is not a power of two"), "{refused:?}");
+        Ok(())
+    })
+}
+
+#[test]
+fn sched_federation_starts_a_job_once() -> Result<()> {
+    two_clusters(|first, second| {
+        let names = format!("clusters={},{}", name(first)?, name(second)?);
+        first.command("sacctmgr").args(&["-i", "add", "federation", "both", &names]).success()?;
+        for cluster in [first, second] {
+            wait_until("the federation to stand", LIMIT, || {
+                let shown = cluster.scontrol(&["show", "federation"])?;
+                Ok(shown.contains("Persistent connections ready") || shown.matches("Yes/Yes").count() == 1)
+            })?;
+        }
+        // The second cluster has all IPUs of the Pod that it can get, so that both look for IPUs again and again.
+        let theirs = running(second, 64, &[])?;
+        let jobs = (0..6).map(|_| first.sbatch(main_job::SHOW, &["--gres=vipu:pod64:32"]));
+        let jobs = jobs.collect::<Result<Vec<_>>>()?;
+        let cancelled = jobs[5];
+        cancel(first, cancelled)?;
+        let_go(second, theirs)?;
+        wait_until("the jobs to end", LIMIT, || {
+            let over = |job: &JobId| [first, second].iter().all(|it| it.job(*job).is_ok_and(|job| job.is_over()));
+            Ok(jobs.iter().all(over))
+        })?;
+        for job in &jobs[..5] {
+            let states = [first.job(*job)?.state, second.job(*job)?.state];
+            ensure!(states.contains(&"COMPLETED".into()) && states.contains(&"REVOKED".into()), "{job}: {states:?}");
+            let made = first.mock().report()?.partitions;
+            let of_job = made.iter().filter(|made| made.id.contains(&job.to_string())).count();
+            ensure!(of_job == 1, "{job}: {made:?}");
+        }
+        ensure!(first.mock().partitions()?.is_empty());
+        Ok(())
+    })
+}
