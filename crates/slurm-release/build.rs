@@ -29,7 +29,8 @@ const MEMBERS: &[(&str, &str)] = &[
     ("gres_job_state", "type_name total_gres gres_cnt_node_alloc node_cnt"),
     (
         "step_record",
-        "job_ptr name start_time time_limit state requid step_id.job_id step_id.step_het_comp step_id.step_id",
+        "job_ptr name start_time time_limit state requid tres_alloc_str step_id.job_id step_id.step_het_comp \
+         step_id.step_id",
     ),
     ("gres_slurmd_conf", "count file name type_name plugin_id"),
     ("part_record", "magic name max_time priority_tier node_bitmap"),

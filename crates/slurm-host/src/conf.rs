@@ -98,9 +98,8 @@ pub(crate) fn plugstack() -> Option<PathBuf> {
 pub(crate) unsafe fn set_plugstack(path: &str) -> Option<()> {
     let (conf, layout) = slurm_conf()?;
     // SAFETY: `char *xstrdup(const char *)` in every release.
-    let xstrdup = unsafe {
-        symbols::function::<unsafe extern "C" fn(*const c_char) -> *mut c_char>(c"slurm_xstrdup")?
-    };
+    let xstrdup =
+        unsafe { symbols::function::<unsafe extern "C" fn(*const c_char) -> *mut c_char>(c"slurm_xstrdup")? };
     let member = conf.member(layout.slurm_conf.plugstack).cast::<*mut c_char>();
     // SAFETY: a text of Slurm's allocator for a member that nobody else reads (caller). The old text stays in memory:
     // slurmstepd lives for one step.

@@ -56,7 +56,13 @@ fn acct_partition_has_a_line_from_the_start_to_its_removal() -> Result<()> {
 
 /// Checks what programs read of each step: reportseff, firecrest, and those that take a step by its number or JSON.
 fn fits_programs(cluster: &Cluster, job: JobId) -> Result<()> {
-    let of_job = ["-nP", "-j", &job.to_string(), "-o", "JobID,JobName,NTasks,NNodes,NCPUS,ExitCode,NodeList,Start,End"];
+    let of_job = [
+        "-nP",
+        "-j",
+        &job.to_string(),
+        "-o",
+        "JobID,JobName,NTasks,NNodes,NCPUS,ExitCode,NodeList,Start,End",
+    ];
     let shown = cluster.command("sacct").args(&of_job).success()?.stdout;
     let mut steps = 0;
     for fields in shown.lines().map(|line| line.split('|').collect::<Vec<_>>()) {
@@ -65,10 +71,10 @@ fn fits_programs(cluster: &Cluster, job: JobId) -> Result<()> {
         steps += 1;
         ensure!(tasks.parse::<u32>().is_ok() && nodes.parse::<u32>().is_ok(), "{shown}");
         ensure!(cpus.parse::<u32>().is_ok() && code == "0:0" && start <= end, "{shown}");
-        ensure!((name == partition(job)) == (number == "4294967288") && !hosts.is_empty(), "{shown}");
+        ensure!((name == partition(job)) == (number == "4294967279") && !hosts.is_empty(), "{shown}");
     }
     ensure!(steps == 2, "{shown}");
-    let one = ["-nP", "-j", &format!("{job}.4294967288"), "-o", "JobName"];
+    let one = ["-nP", "-j", &format!("{job}.4294967279"), "-o", "JobName"];
     let one = cluster.command("sacct").args(&one).success()?.stdout;
     ensure!(one.trim() == partition(job), "{one}");
     let json = cluster.command("sacct").args(&["--json", "-j", &job.to_string()]).success()?.stdout;

@@ -16,9 +16,9 @@ use crate::record::Record;
 use crate::slurmctld::host_functions;
 use crate::symbols::wanted;
 
-/// The number of the step. Slurm gives no step a number from 0xfffffff0 on, and has no name for this one
-/// (slurm.h, 22.05 to 26.05). `MaxStepRecords` does not concern it.
-const NUMBER: u32 = 0xffff_fff8;
+/// The number of the step: the last one below `SLURM_MAX_NORMAL_STEP_ID` (slurm.h, 22.05 to 26.05). `sacct -j JOB.STEP`
+/// of 26.05 takes no greater one, and no job makes so many steps. `MaxStepRecords` does not concern it.
+const NUMBER: u32 = 0xffff_ffef;
 
 host_functions! {
     /// The functions that send a step to the database.
@@ -60,6 +60,8 @@ impl JobMut<'_> {
         unsafe {
             step.member(layout.job_ptr).cast::<*mut c_void>().write(self.record().address());
             step.member(layout.name).cast::<*const c_char>().write(name.as_ptr());
+            // slurmdbd writes NULL as the text `(null)`, at which `sacct --json` of 24.11 and 26.05 dies.
+            step.member(layout.tres_alloc_str).cast::<*const c_char>().write(c"".as_ptr());
             (calls.start)(connection, step.address());
         }
         // The exit code stays 0: slurmdbd would take it for that of the job's steps (DerivedExitCode).
