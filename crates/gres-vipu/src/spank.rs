@@ -36,9 +36,7 @@ fn of(file: &Path, found: io::Result<Option<Missing>>) -> Option<String> {
     } else {
         "that file"
     };
-    Some(format!(
-        "{what}: jobs with IPUs fail on this node; write into {place} the line: {LINE}"
-    ))
+    Some(format!("{what}: jobs with IPUs fail on this node; write into {place} the line: {LINE}"))
 }
 
 /// Whether slurmctld has sent this file.

@@ -130,7 +130,10 @@ mod tests {
             (&["ipuof_dir=/x", "prefix=c2"], "'prefix=c2' is unknown"),
             (&["ipuof_dir=/x", "IPUOF_DIR=/y"], "'IPUOF_DIR=/y' is unknown"),
             (&["ipuof_dir=/x", "debug"], "'debug' is unknown"),
-            (&["missing_in=/etc/p.conf"], "/etc/p.conf does not load it; add the line: required spank_ipuof.so"),
+            (
+                &["missing_in=/etc/p.conf"],
+                "/etc/p.conf does not load it; add the line: required spank_ipuof.so",
+            ),
         ] {
             let arguments = Arguments::parse(words);
             let error = arguments.wrong().unwrap().to_string();

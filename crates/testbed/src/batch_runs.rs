@@ -167,7 +167,8 @@ mod tests {
         let other = violations("", &node, &job("COMPLETED", "0:0", 0));
         assert_eq!(other, ["job 7 is COMPLETED 0:0, its script ended 3:0"]);
         // Two slurmstepd wrote at once.
-        let [begin, end] = ["[2026-11-28T22:37:26.157] [7.batch] job 7 completed with slurm_rc ", "= 0, job_rc = 768\n"];
+        let [begin, end] =
+            ["[2026-11-28T22:37:26.157] [7.batch] job 7 completed with slurm_rc ", "= 0, job_rc = 768\n"];
         let other = "[2026-11-28T22:37:26.157] [6.batch] job 6 completed with slurm_rc = 0, job_rc = 0\n";
         let mixed = [LAUNCH, begin, other, end].concat();
         assert!(violations("", &mixed, &job("FAILED", "3:0", 0)).is_empty());

@@ -4,7 +4,16 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::{Cluster, cluster::locked, conf_files::CONTROLLERS, process::Process, wait_until};
+use rustix::process::Signal;
+use slurm_release::Series;
+
+use crate::{
+    Cluster,
+    cluster::{daemon, locked},
+    conf_files::CONTROLLERS,
+    process::Process,
+    programs, wait_until,
+};
 
 /// The longest time until the backup answers, and until it has taken over. It waits for ten seconds on
 /// purpose.
@@ -50,8 +59,17 @@ impl Cluster {
 
     /// Starts the first slurmctld again after a takeover, and waits until it has control and the backup
     /// waits.
+    ///
+    /// From 24.11 on, a backup that is asked for control answers after 29 s, and saves its state while the first slurmctld
+    /// reads it: Slurm can lose jobs (`_slurm_rpc_request_control`, seen with stock 26.05.5). The backup is stopped there
+    /// first, as docs/recovery.md says.
     pub fn return_control(&self) -> Result<()> {
-        *locked(&self.hosts.backup) = locked(&self.hosts.slurmctld).take();
+        let mut backup = locked(&self.hosts.slurmctld).take().context("slurmctld is not running")?;
+        let stops = programs::slurm_version()?.series() >= Series::new(24, 11);
+        if stops {
+            backup.signal(Signal::TERM)?;
+            wait_until("the backup to end", LIMIT, || Ok(backup.ended()?.is_some()))?;
+        }
         self.launch_slurmctld(&[])?;
         wait_until("the first slurmctld to have control", LIMIT, || {
             self.slurmctld()?;
@@ -59,6 +77,10 @@ impl Cluster {
             let nodes = self.command("scontrol").args(&["show", "node"]).output()?;
             Ok(nodes.code == 0 && !nodes.stdout.contains("SlurmdStartTime=None"))
         })?;
+        if stops {
+            backup = daemon::backup(&self.hosts.slurm).start(&self.hosts.lead, &self.hosts.layout)?;
+        }
+        *locked(&self.hosts.backup) = Some(backup);
         self.await_backup()
     }
 }
