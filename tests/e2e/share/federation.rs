@@ -1,13 +1,18 @@
 //! Two Slurm clusters with one slurmdbd, which share one controller: `sbatch -M` and a federation.
 
 use anyhow::{Context, Result, ensure};
-use testbed::{Cluster, JobId, main_job, wait_until};
+use testbed::{Cluster, JobId, Settings, main_job, wait_until};
 
 use crate::LIMIT;
 use crate::jobs::{brisk, cancel, ended};
 
+/// Slurm's lines about a cluster that has not heard of the federation yet, and about a job that was cancelled before the
+/// other cluster had heard of it.
+const EARLY: [&str; 2] = ["fed_mgr", "failed to find job_record for fed JobId"];
+
 /// Runs a test on two clusters that know each other.
 fn two_clusters(test: impl Fn(&Cluster, &Cluster) -> Result<()>) -> Result<()> {
+    let brisk = || EARLY.into_iter().fold(brisk(), Settings::expect_log);
     brisk().accounting().vipu_conf("PartitionPrefix=first").run(|first| {
         let conf = first.scontrol(&["show", "config"])?;
         let of_first = |key: &str| {
@@ -64,21 +69,25 @@ fn sched_federation_starts_a_job_once() -> Result<()> {
                 Ok(shown.contains("Persistent connections ready") || shown.matches("Yes/Yes").count() == 1)
             })?;
         }
-        let jobs = (0..6).map(|_| first.sbatch(main_job::SHOW, &["--gres=vipu:pod64:32"]));
-        let jobs = jobs.collect::<Result<Vec<_>>>()?;
+        // There is room for all: a cluster whose IPUs another one takes requeues the job, with Slurm's pause. A cluster forgets a
+        // job that another one has started.
+        let sbatch =
+            || first.sbatch_command(main_job::SHOW, &["--gres=vipu:pod64:8"])?.success()?.stdout.parse();
+        let jobs: Vec<JobId> = (0..6).map(|_| sbatch()).collect::<Result<_>>()?;
         cancel(first, jobs[5])?;
-        // The other cluster has revoked its job.
-        let completed = |job: &JobId| -> Result<(usize, usize)> {
+        let completed = |job: &JobId| -> Result<usize> {
             let show = ["--local", "show", "job", &job.to_string()];
-            let states = [first.scontrol(&show)?, second.scontrol(&show)?].concat();
-            Ok((states.matches("JobState=COMPLETED").count(), states.matches("JobState=REVOKED").count()))
+            // The other cluster may know its job no more.
+            let shown = |cluster: &Cluster| Ok(cluster.command("scontrol").args(&show).output()?.stdout);
+            let shown: Result<Vec<_>> = [first, second].into_iter().map(shown).collect();
+            Ok(shown?.concat().matches("JobState=COMPLETED").count())
         };
         for job in &jobs[..5] {
-            wait_until(&format!("job {job} to end"), LIMIT, || Ok(completed(job)? == (1, 1)))?;
+            wait_until(&format!("job {job} to end"), LIMIT, || Ok(completed(job)? == 1))?;
         }
         let made = first.mock().report()?.partitions;
         for job in &jobs[..5] {
-            let of_job = made.iter().filter(|made| made.id.ends_with(&format!("_{job}"))).count();
+            let of_job = made.iter().filter(|made| made.id.contains(&format!("_{job}"))).count();
             ensure!(of_job == 1, "{job}: {made:?}");
         }
         ensure!(first.mock().partitions()?.is_empty());
