@@ -8,12 +8,14 @@
 
 mod host_list;
 mod lines;
+mod locked_memory;
 mod plugstack;
 mod problem;
 mod slurm_conf;
 
 pub use host_list::{BadHostList, HostList, MOST_HOSTS};
 pub use lines::Pair;
+pub use locked_memory::LockedMemory;
 pub use plugstack::{Plugin, Plugstack};
 pub use problem::{Place, Problem, Reason};
 pub use slurm_conf::{Attribute, Line, Named, SlurmConf};

@@ -71,6 +71,27 @@ fn cli_slurm_conf_keys_nodes_and_partitions() {
 }
 
 #[test]
+fn cli_slurm_conf_locked_memory() {
+    let (only, except) = ("PropagateResourceLimits=", "PropagateResourceLimitsExcept=");
+    for (lines, written) in [
+        ("", Some(format!("{except}MEMLOCK"))),
+        (&format!("{only}ALL"), Some(format!("{except}MEMLOCK"))),
+        (&format!("{only}NONE"), None),
+        (&format!("{only}CORE,NOFILE"), None),
+        (&format!("{only}CORE,RLIMIT_MEMLOCK,NOFILE"), Some(format!("{only}CORE,NOFILE"))),
+        (&format!("{only}MEMLOCK"), Some(format!("{only}NONE"))),
+        (&format!("{except}NONE"), Some(format!("{except}MEMLOCK"))),
+        (&format!("{except}NOFILE"), Some(format!("{except}NOFILE,MEMLOCK"))),
+        (&format!("{except}ALL"), None),
+        (&format!("{only}ALL\n{except}CORE,MEMLOCK"), None),
+    ] {
+        let conf = slurm_conf(&[("/etc/slurm/slurm.conf", lines)]);
+        let found = conf.locked_memory().map(|found| format!("{}={}", found.key, found.value));
+        assert_eq!(found, written, "{lines}");
+    }
+}
+
+#[test]
 fn cli_slurm_conf_prolog_hears_srun_without_alloc() {
     let hears =
         |lines: &str, release| slurm_conf(&[("/etc/slurm/slurm.conf", lines)]).prolog_hears_srun(release);

@@ -50,20 +50,11 @@ fn add_to_list(slurm: &Slurm, key: &str, word: &str, outcome: &str) -> Option<Fi
 
 /// The limit on locked memory is that of the node, not that of the submit host.
 pub(crate) fn locked_memory(slurm: &Slurm) -> Option<Finding> {
-    let (only, except) = ("PropagateResourceLimits", "PropagateResourceLimitsExcept");
-    let is_listed = |key: &str| slurm.lists(key, "MEMLOCK") || slurm.lists(key, "ALL");
-    // Slurm ignores PropagateResourceLimits if the other key is given.
-    let (key, is_free, fix) = match (slurm.value(except), slurm.value(only)) {
-        (Some(list), _) => (except, is_listed(except), format!("write {except}={list},MEMLOCK")),
-        (None, Some(_)) if slurm.lists(only, "MEMLOCK") => {
-            (only, false, format!("remove MEMLOCK from {only}"))
-        }
-        (None, given) => (only, given.is_some() && !is_listed(only), format!("write {except}=MEMLOCK")),
-    };
-    if is_free {
-        return None;
-    }
+    let memory = slurm.conf.locked_memory()?;
+    let key = memory.line.map_or(memory.key, |line| &line.pair.key);
     let what = "tasks have the submit host's limit on locked memory, which RDMA needs";
+    let instead = if key.eq_ignore_ascii_case(memory.key) { "" } else { " instead" };
+    let fix = format!("write {}={}{instead}", memory.key, memory.value);
     Some(Finding::warning(slurm.place(key), what, fix))
 }
 

@@ -23,6 +23,7 @@ fn cli_doctor_slurm_conf_is_wrong() {
         ("limits in a list", |tree| {
             tree.replace(SLURM, "PropagateResourceLimitsExcept=", "PropagateResourceLimits=NOFILE,")
         }),
+        ("all limits", |tree| tree.replace(SLURM, "Except=MEMLOCK", "=ALL")),
         ("other limits", |tree| tree.replace(SLURM, "Except=MEMLOCK", "Except=NOFILE")),
         ("Prolog hears srun", |tree| tree.replace(SLURM, "Flags=Contain", "Flags=Serial")),
         ("no_consume", |tree| tree.replace(SLURM, "no_consume:", "")),
