@@ -1,11 +1,13 @@
 //! slurm.conf and plugstack.conf: their texts as Slurm reads them, without Slurm.
 //!
 //! [`SlurmConf`] has the lines of slurm.conf and of the files that it includes, and [`Plugstack`] those of
-//! plugstack.conf. Each line knows its file and number. [`HostList`] expands names such as `n[01-36,40]`. The
-//! crate opens no file: the caller gives [`Files`]. Broken lines become a [`Problem`] each, never a panic.
+//! plugstack.conf. Each line knows its file and number. [`HostList`] expands names such as `n[01-36,40]`.
+//! [`Edits`] changes single values and leaves all other bytes. The crate opens no file: the caller gives
+//! [`Files`]. Broken lines become a [`Problem`] each, never a panic.
 //! The rules are those of Slurm 22.05 to 26.05.
 #![forbid(unsafe_code)]
 
+mod edits;
 mod host_list;
 mod lines;
 mod locked_memory;
@@ -13,6 +15,7 @@ mod plugstack;
 mod problem;
 mod slurm_conf;
 
+pub use edits::Edits;
 pub use host_list::{BadHostList, HostList, MOST_HOSTS};
 pub use lines::Pair;
 pub use locked_memory::LockedMemory;

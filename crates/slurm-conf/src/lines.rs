@@ -1,6 +1,8 @@
 //! From physical lines to the lines that Slurm takes, without comments, joined, and without escapes; and from these lines
 //! to `Key=Value`.
 
+use std::ops::Range;
+
 /// A blank as C's `isspace` sees it.
 pub(crate) fn is_blank(character: char) -> bool {
     matches!(character, ' ' | '\t'..='\r')
@@ -14,28 +16,54 @@ pub(crate) struct Joined {
     pub(crate) count: usize,
     /// The text.
     pub(crate) text: String,
+    /// The place in the file of each byte of the text. An escaped character has that of its backslash, too.
+    pub(crate) places: Vec<Range<usize>>,
+    /// Whether the file ends where the line would go on.
+    pub(crate) is_open: bool,
 }
 
 /// Splits a text into lines. A line goes on if its last character is a backslash that is not escaped.
 pub(crate) fn joined(text: &str) -> impl Iterator<Item = Joined> {
-    let mut physical = text.lines().enumerate();
+    let mut physical = text.split_inclusive('\n').enumerate();
+    let mut start = 0;
     std::iter::from_fn(move || {
         let (index, mut line) = physical.next()?;
-        let mut joined = Joined { number: index + 1, count: 1, text: String::new() };
+        let (text, places) = (String::new(), Vec::new());
+        let mut joined = Joined { number: index + 1, count: 1, text, places, is_open: false };
         loop {
-            let content = &line[..comment(line)];
-            let Some(head) = continued(content) else {
-                joined.text.push_str(content);
+            let content = line.strip_suffix('\n').unwrap_or(line);
+            let content = &content[..comment(content)];
+            let head = continued(content);
+            joined.push(head.unwrap_or(content), start);
+            start += line.len();
+            if head.is_none() {
+                break;
+            }
+            let Some((_, next)) = physical.next() else {
+                joined.is_open = true;
                 break;
             };
-            joined.text.push_str(head);
-            let Some((_, next)) = physical.next() else { break };
             line = next;
             joined.count += 1;
         }
-        joined.text = without_escapes(&joined.text);
         Some(joined)
     })
+}
+
+impl Joined {
+    /// Adds a part of a physical line without its escapes. It begins at `start` in the file.
+    fn push(&mut self, part: &str, start: usize) {
+        let mut characters = part.char_indices();
+        while let Some((from, mut character)) = characters.next() {
+            if character == '\\' {
+                let Some((_, escaped)) = characters.next() else { break };
+                character = escaped;
+            }
+            self.text.push(character);
+            let place = start + from..start + characters.offset();
+            self.places.resize(self.text.len(), place);
+        }
+    }
 }
 
 /// The place at which the comment begins. Quotes protect no `#`, only a backslash does. A NUL ends a line of C.
@@ -56,15 +84,6 @@ fn continued(content: &str) -> Option<&str> {
     content.strip_suffix('\\').filter(|_| backslashes % 2 == 1)
 }
 
-fn without_escapes(text: &str) -> String {
-    let mut characters = text.chars();
-    std::iter::from_fn(|| match characters.next()? {
-        '\\' => characters.next(),
-        other => Some(other),
-    })
-    .collect()
-}
-
 /// `Key=Value`, as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
@@ -74,6 +93,8 @@ pub struct Pair {
     pub operator: Option<char>,
     /// The value, without quotes.
     pub value: String,
+    /// The place of the value in its line without comments and escapes, for [`crate::Edits`].
+    pub(crate) place: usize,
 }
 
 impl Pair {
@@ -83,18 +104,20 @@ impl Pair {
     }
 }
 
-/// The first pair of a text, and what follows it.
-pub(crate) fn first_pair(text: &str) -> Option<(Pair, &str)> {
-    let text = text.trim_start_matches(is_blank);
+/// The first pair of a line from a place on, and the place behind it.
+pub(crate) fn first_pair(line: &str, from: usize) -> Option<(Pair, usize)> {
+    let text = line[from..].trim_start_matches(is_blank);
     let is_of_key = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     let (key, rest) = text.split_at(text.find(|c| !is_of_key(c))?);
     let rest = rest.trim_start_matches(is_blank);
     let operator = rest.chars().next().filter(|c| "-*+/".contains(*c));
     let rest = rest.strip_prefix(['-', '*', '+', '/']).unwrap_or(rest);
     let rest = rest.strip_prefix('=')?.trim_start_matches(is_blank);
+    let is_quoted = quoted(rest).is_some();
+    let place = line.len() - rest.len() + usize::from(is_quoted);
     let (value, rest) = quoted(rest).or_else(|| bare(rest))?;
-    let pair = Pair { key: key.to_owned(), operator, value: value.to_owned() };
-    (!key.is_empty()).then_some((pair, rest))
+    let pair = Pair { key: key.to_owned(), operator, value: value.to_owned(), place };
+    (!key.is_empty()).then_some((pair, line.len() - rest.len()))
 }
 
 /// The value in quotes, and what follows it. A closing quote ends the value only before a blank.
@@ -117,7 +140,7 @@ mod tests {
     fn cli_slurm_conf_lines_are_joined_as_slurm_joins_them() {
         for (text, lines) in [
             ("", vec![]),
-            ("a=1\r\nb=2", vec!["1+1 a=1", "2+1 b=2"]),
+            ("a=1\r\nb=2", vec!["1+1 a=1\r", "2+1 b=2"]),
             ("a=\"x # y\"\n", vec!["1+1 a=\"x "]),
             ("a=x\\#y # z\n", vec!["1+1 a=x#y "]),
             ("a \\\n b\\  \nc\nd", vec!["1+3 a  bc", "4+1 d"]),
@@ -127,8 +150,13 @@ mod tests {
             ("C:\\dir\\", vec!["1+1 C:dir"]),
             ("a\0b\nc", vec!["1+1 a", "2+1 c"]),
         ] {
-            let show = |line: Joined| format!("{}+{} {}", line.number, line.count, line.text);
-            assert_eq!(joined(text).map(show).collect::<Vec<_>>(), lines, "{text:?}");
+            let show = |line: &Joined| format!("{}+{} {}", line.number, line.count, line.text);
+            let found: Vec<_> = joined(text).collect();
+            assert_eq!(found.iter().map(show).collect::<Vec<_>>(), lines, "{text:?}");
+            for line in found {
+                let written: String = line.places.iter().map(|place| &text[place.clone()]).collect();
+                assert_eq!(written.replace('\\', ""), line.text.replace('\\', ""), "{text:?}");
+            }
         }
     }
 
@@ -136,6 +164,7 @@ mod tests {
     fn cli_slurm_conf_pairs_are_read_as_slurm_reads_them() {
         for (text, key, operator, value, rest) in [
             ("a=1", "a", None, "1", ""),
+            ("a=1\r", "a", None, "1", "\r"),
             (" A_b.2 = x=y z", "A_b.2", None, "x=y", " z"),
             ("a=\"x y\" b", "a", None, "x y", " b"),
             ("a=\"\"", "a", None, "", ""),
@@ -144,11 +173,12 @@ mod tests {
             ("a += 1", "a", Some('+'), "1", ""),
             ("a=é\u{a0}", "a", None, "é\u{a0}", ""),
         ] {
-            let pair = Pair { key: key.into(), operator, value: value.into() };
-            assert_eq!(first_pair(text), Some((pair, rest)), "{text}");
+            let (pair, end) = first_pair(text, 0).unwrap();
+            assert_eq!((&*pair.key, pair.operator, &*pair.value), (key, operator, value), "{text}");
+            assert!(text[pair.place..].starts_with(value) && &text[end..] == rest, "{text}");
         }
         for none in ["", "a", "a=", "a= ", "=1", "a b=1", "é=1", "a++=1", "-=1"] {
-            assert_eq!(first_pair(none), None, "{none}");
+            assert_eq!(first_pair(none, 0), None, "{none}");
         }
     }
 }

@@ -37,6 +37,8 @@ impl Plugin {
 pub struct Plugstack {
     /// The lines that load plugins.
     pub plugins: Vec<Plugin>,
+    /// The lines that include files.
+    pub includes: Vec<Place>,
     /// The lines that Slurm passes over.
     pub problems: Vec<Problem>,
     /// The files that were read, plugstack.conf first.
@@ -70,7 +72,8 @@ impl Reader<'_> {
     fn text(&mut self, path: &Path, text: &str, depth: usize) {
         let file: Arc<Path> = path.into();
         self.stack.files.push(file.clone());
-        for (index, line) in text.lines().enumerate() {
+        // Slurm takes the CR of an end of line for a part of the last word.
+        for (index, line) in text.split('\n').enumerate() {
             let place = Place { file: file.clone(), line: index + 1 };
             let taken = self.line(&place, line, depth);
             self.stack.problems.extend(taken.err().map(|reason| Problem { place, reason }));
@@ -83,7 +86,10 @@ impl Reader<'_> {
         let mut words = content.split([' ', '\t']).filter(|word| !word.is_empty());
         let Some(kind) = words.next() else { return Ok(()) };
         match (kind, words.next()) {
-            ("include", Some(pattern)) => self.include(&place.file, pattern, depth),
+            ("include", Some(pattern)) => {
+                self.stack.includes.push(place.clone());
+                self.include(&place.file, pattern, depth)
+            }
             ("required" | "optional", Some(path)) => {
                 let arguments = words.map(ToOwned::to_owned).collect();
                 let (place, path) = (place.clone(), path.to_owned());

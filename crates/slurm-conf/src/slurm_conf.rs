@@ -176,16 +176,16 @@ impl Reader<'_> {
         if joined.text.chars().all(is_blank) {
             return Ok(());
         }
-        let (pair, mut rest) = first_pair(&joined.text).ok_or_else(|| no_pair(&joined.text))?;
+        let (pair, mut end) = first_pair(&joined.text, 0).ok_or_else(|| no_pair(&joined.text))?;
         let takes_more = WITH_PAIRS.iter().any(|key| pair.is(key));
         let mut more = Vec::new();
-        while let Some((next, after)) = first_pair(rest).filter(|_| takes_more) {
+        while let Some((next, after)) = first_pair(&joined.text, end).filter(|_| takes_more) {
             more.push(next);
-            rest = after;
+            end = after;
         }
         let key = pair.key.clone();
         self.conf.lines.push(Line { place: place.clone(), count: joined.count, pair, more });
-        match rest.trim_matches(is_blank) {
+        match joined.text[end..].trim_matches(is_blank) {
             "" => Ok(()),
             rest if takes_more => Err(no_pair(rest)),
             rest => Err(Reason::Rest { key, rest: rest.to_owned() }),

@@ -80,6 +80,8 @@ pub struct Picture {
 pub struct Output {
     /// The text for standard output.
     pub stdout: String,
+    /// A diff for standard output, behind the text, with all bytes of the files.
+    pub diff: Box<[u8]>,
     /// The text for standard error.
     pub stderr: String,
     /// The picture, if the user asked for one in a file.
@@ -210,7 +212,7 @@ fn answer(
         Command::Man { directory } => completions_and_man_pages::pages(directory),
         Command::Conf(command) => conf::run(command, &arguments.common, surroundings, output),
         Command::Migrate { slurm_conf, pool } => {
-            migrate::show(slurm_conf.as_deref(), *pool, &arguments.common, surroundings)
+            migrate::show(slurm_conf.as_deref(), *pool, &arguments.common, surroundings, output)
         }
         Command::Exporter { listen } => Err(exporter::serve(*listen, place()?.1)),
     }

@@ -41,7 +41,8 @@ fn write(output: &Output) -> io::Result<()> {
             .map_err(|why| io::Error::new(why.kind(), format!("{path}: {why}")))?;
     }
     let mut stdout = io::stdout().lock();
-    stdout.write_all(output.stdout.as_bytes()).and_then(|()| stdout.flush())
+    stdout.write_all(output.stdout.as_bytes())?;
+    stdout.write_all(&output.diff).and_then(|()| stdout.flush())
 }
 
 /// Writes page after page, until the reader or a signal ends the process. On a terminal each page covers the

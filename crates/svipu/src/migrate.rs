@@ -4,21 +4,25 @@
 //! what somebody has to decide: scripts, and facts that no file has.
 
 mod conf_files;
-mod edits;
 mod scripts;
+mod selector;
+mod static_partitions;
 
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use similar::TextDiff;
+use similar::{ChangeTag, TextDiff};
 use slurm_conf::{Files as _, Plugstack, SlurmConf};
 use vipu_conf::Mode;
-use vipu_types::{ModelName, Words, words};
+use vipu_types::{ModelName, words};
 
+use self::selector::Selector;
+use self::static_partitions::StaticPartitions;
+use crate::Output;
 use crate::arguments::Common;
 use crate::error::Failure;
-use crate::page::{Page, Tone};
-use crate::slurm_files::{Models, SlurmFiles, read_slurm_conf, slurm_conf_path};
+use crate::page::Tone;
+use crate::slurm_files::{Models, SlurmFiles, encoded, read_slurm_conf, slurm_conf_path};
 use crate::surroundings::Surroundings;
 use crate::view::blank_page;
 
@@ -49,19 +53,23 @@ struct Found {
     has_own_files: bool,
     /// Whether partitions that were made in advance become a pool, instead of IPUs of one model.
     keeps_sizes: bool,
+    /// The partitions that were made in advance.
+    partitions: Option<StaticPartitions>,
+    selector: Selector,
     scripts: Vec<scripts::Script>,
-    /// A note about each script that cannot be read.
-    unreadable: Vec<Words>,
+    script_notes: Vec<String>,
     settings: scripts::Settings,
     has_allocs: bool,
 }
 
-/// The page of the command.
+/// The notes. The diff follows them as the bytes of the files, or on a terminal in colours and without control
+/// characters.
 pub(crate) fn show(
     slurm_conf: Option<&Path>,
     pool: bool,
     common: &Common,
     surroundings: &Surroundings,
+    output: &mut Output,
 ) -> Result<String, Failure> {
     let path = slurm_conf.map_or_else(|| slurm_conf_path(surroundings), Path::to_owned);
     // The diff names whole paths, so that it can be applied in any folder.
@@ -70,12 +78,24 @@ pub(crate) fn show(
     let plan = conf_files::plan(&found)?;
     let mut page = blank_page(common, surroundings);
     plan.notes.iter().for_each(|note| page.toned(&[(Tone::Bold, "# "), (Tone::Plain, note)]));
-    let changes = plan.changes.iter().filter(|change| change.old.as_deref() != Some(&change.new));
-    let changes: Vec<_> = changes.collect();
-    if changes.is_empty() {
+    let is_change = |change: &&Change| change.old.as_deref().unwrap_or_default() != change.new;
+    let diff: String = plan.changes.iter().filter(is_change).map(diff).collect();
+    if diff.is_empty() {
         page.line("# The configuration files need no change.");
     }
-    changes.into_iter().for_each(|change| add(&mut page, change));
+    if !surroundings.terminal {
+        output.diff = encoded(&diff).into();
+        return Ok(page.finish());
+    }
+    for line in diff.split_terminator('\n') {
+        let tone = match line.chars().next() {
+            Some('+') => Tone::Green,
+            Some('-') => Tone::Red,
+            Some('@') => Tone::Cyan,
+            _ => Tone::Plain,
+        };
+        page.line_of_file(tone, line);
+    }
     Ok(page.finish())
 }
 
@@ -85,38 +105,32 @@ fn find(path: &Path, pool: bool, surroundings: &Surroundings) -> Result<Found, F
     let plugstack_path =
         conf.value("PlugStackConfig").map_or_else(|| folder.join("plugstack.conf"), PathBuf::from);
     let gres_path = folder.join("gres.conf");
-    let plugstack = Plugstack::read(&plugstack_path, &mut SlurmFiles);
-    let gres = SlurmConf::read(&gres_path, &mut SlurmFiles);
-    let (mut scripts, mut unreadable) = (Vec::new(), Vec::new());
-    for script in scripts::find(&conf, folder) {
-        match script {
-            Ok(script) => scripts.push(script),
-            Err(note) => unreadable.push(note),
-        }
-    }
-    let settings = scripts::find_settings(surroundings, &scripts);
-    let has_allocs = folder.join(scripts::ALLOCS).exists();
-    let plugstack = existing(&plugstack_path, plugstack)?;
-    let gres = existing(&gres_path, gres)?;
     let vipu_conf = folder.join("vipu.conf");
-    let models = Models::of(&conf).offered.0;
-    let has_file = |model: &ModelName| folder.join(format!("{model}.conf")).exists();
-    let has_own_files = !models.is_empty() && models.keys().all(has_file);
+    let release = vipu_doctor::slurm_release(&surroundings.root, conf.value("PluginDir"));
+    let selector = Selector::of(&conf, release).map_err(|why| Failure::Unreadable(path.to_owned(), why))?;
+    let partitions = StaticPartitions::of(&conf);
     let has_pool = vipu_conf::load_file(&vipu_conf).is_ok_and(|file| file.settings.mode == Mode::Pool);
-    let keeps_sizes = pool || has_pool;
+    let (scripts, script_notes) = scripts::find(&conf, folder, partitions.is_some());
+    let models = Models::of(&conf).offered.0;
+    let has_file = |model: &ModelName| {
+        let file = folder.join(format!("{model}.conf"));
+        file != vipu_conf && file.exists()
+    };
     Ok(Found {
+        plugstack: existing(&plugstack_path, Plugstack::read(&plugstack_path, &mut SlurmFiles))?,
+        gres: existing(&gres_path, SlurmConf::read(&gres_path, &mut SlurmFiles))?,
+        has_own_files: !models.is_empty() && models.keys().all(has_file),
+        keeps_sizes: pool || has_pool,
+        settings: scripts::find_settings(surroundings, &scripts),
+        has_allocs: folder.join(scripts::ALLOCS).exists(),
         conf,
-        plugstack,
         plugstack_path,
-        gres,
         gres_path,
         vipu_conf,
-        has_own_files,
-        keeps_sizes,
+        partitions,
+        selector,
         scripts,
-        unreadable,
-        settings,
-        has_allocs,
+        script_notes,
     })
 }
 
@@ -133,17 +147,30 @@ fn text(path: &Path) -> Result<Option<String>, Failure> {
     existing(path, SlurmFiles.read(path).map(Some))
 }
 
-fn add(page: &mut Page, change: &Change) {
-    let path = change.path.display().to_string();
+/// The change as a unified diff.
+fn diff(change: &Change) -> String {
+    // patch follows no link.
+    let path = fs::canonicalize(&change.path).unwrap_or_else(|_| change.path.clone());
+    let path = path.display().to_string();
     let old = change.old.as_ref().map_or("/dev/null", |_| &path);
-    let diff = TextDiff::from_lines(change.old.as_deref().unwrap_or_default(), &change.new);
-    for line in diff.unified_diff().header(old, &path).to_string().lines() {
-        let tone = match line.chars().next() {
-            Some('+') => Tone::Green,
-            Some('-') => Tone::Red,
-            Some('@') => Tone::Cyan,
-            _ => Tone::Plain,
-        };
-        page.line_of_file(tone, line);
+    // A line ends with LF alone, and not with a single CR.
+    let lines = |text| str::split_inclusive(text, '\n').collect::<Vec<_>>();
+    let (before, after) = (lines(change.old.as_deref().unwrap_or_default()), lines(&change.new));
+    let diff = TextDiff::configure().newline_terminated(true).diff_slices(&before, &after);
+    let mut text = format!("--- {old}\n+++ {path}\n");
+    for hunk in diff.unified_diff().iter_hunks() {
+        text += &format!("{}\n", hunk.header());
+        for change in hunk.iter_changes() {
+            text.push(match change.tag() {
+                ChangeTag::Equal => ' ',
+                ChangeTag::Delete => '-',
+                ChangeTag::Insert => '+',
+            });
+            text += change.value();
+            if !change.value().ends_with('\n') {
+                text += "\n\\ No newline at end of file\n";
+            }
+        }
     }
+    text
 }

@@ -30,13 +30,44 @@ impl Files for SlurmFiles {
         if text.len() as u64 > MOST_BYTES {
             return Err(io::Error::other("it is larger than 16 MiB, so that it is no configuration file"));
         }
-        Ok(String::from_utf8_lossy(&text).into_owned())
+        Ok(decoded(&text))
     }
 
     fn matching(&mut self, pattern: &Path) -> Vec<PathBuf> {
         let paths = pattern.to_str().and_then(|pattern| glob::glob(pattern).ok());
         paths.into_iter().flatten().flatten().collect()
     }
+}
+
+/// The character of private use that stands for the byte 0. Those of other bytes follow.
+const BYTE: u32 = 0x10_ff00;
+
+/// The text of a file. A byte that is no UTF-8 becomes a character of private use, so that [`encoded`] has it back.
+fn decoded(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    let byte = |byte: &u8| char::from_u32(BYTE + u32::from(*byte)).unwrap_or_default();
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            match u32::from(character) >= BYTE {
+                true => text.extend(character.encode_utf8(&mut [0; 4]).as_bytes().iter().map(byte)),
+                false => text.push(character),
+            }
+        }
+        text.extend(chunk.invalid().iter().map(byte));
+    }
+    text
+}
+
+/// The bytes of a text of files.
+pub(crate) fn encoded(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for character in text.chars() {
+        match u32::from(character).checked_sub(BYTE).map(u8::try_from) {
+            Some(Ok(byte)) => bytes.push(byte),
+            _ => bytes.extend(character.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+    }
+    bytes
 }
 
 /// The slurm.conf of this host, as Slurm's commands find it.

@@ -57,8 +57,7 @@ impl Host<'_> {
 
     /// The place of an absolute path below the root.
     pub(crate) fn at(&self, path: &Path) -> PathBuf {
-        let parts = path.components().filter(|part| matches!(part, path::Component::Normal(_)));
-        self.root.join(parts.collect::<PathBuf>())
+        below(&self.root, path)
     }
 
     /// The path without the root, as people name it.
@@ -88,6 +87,12 @@ impl Host<'_> {
     pub(crate) fn directory(&self, path: &Path, unseen: &mut Unseen) -> Option<OwnerAndMode> {
         self.owner_and_mode(path, Metadata::is_dir, "it is no directory", unseen)
     }
+}
+
+/// The place of an absolute path below a root.
+pub(crate) fn below(root: &Path, path: &Path) -> PathBuf {
+    let parts = path.components().filter(|part| matches!(part, path::Component::Normal(_)));
+    root.join(parts.collect::<PathBuf>())
 }
 
 /// An owner and a mode, or why there are none.

@@ -30,6 +30,7 @@ mod vendor_leftovers;
 
 pub use finding::{Examination, Finding, Level};
 pub use host::{Host, in_group};
+pub use plugins::slurm_release;
 
 use examination::Facts;
 

@@ -8,7 +8,7 @@ use slurm_release::{Series, Version, known_releases, table_file};
 use vipu_types::{Delivery, version_note};
 
 use crate::finding::{Finding, Level};
-use crate::host::{Host, Unseen, read};
+use crate::host::{Host, Unseen, below, read};
 use crate::models::{ModelFile, settings};
 use crate::slurm_conf::Slurm;
 
@@ -57,14 +57,10 @@ pub(crate) struct PluginFile {
 
 impl Plugins {
     pub(crate) fn read(host: &Host<'_>, slurm: &Slurm, unseen: &mut Unseen) -> Self {
-        let given = slurm.value("PluginDir").map(|value| value.split(':').map(PathBuf::from).collect());
-        let folders: Vec<PathBuf> = given.unwrap_or_else(|| {
-            let usual = USUAL.iter().map(PathBuf::from);
-            usual.filter(|folder| host.at(folder).join(STOCK).exists()).take(1).collect()
-        });
+        let folders = folders(&host.root, slurm.value("PluginDir"));
         let files = folders.iter().flat_map(|folder| NAMES.map(|name| (folder, name)));
         let files = files.filter_map(|(folder, name)| plugin(host, folder, name, unseen)).collect();
-        let release = folders.iter().find_map(|folder| release(&host.at(folder).join(STOCK)));
+        let release = release(&host.root, &folders);
         let places = [slurm.folder()].into_iter().chain(folders.iter().map(PathBuf::as_path));
         let table = table_file::find(places.map(|folder| host.at(folder)));
         let has_fetch = folders.iter().any(|folder| host.at(folder).join("ipuof-fetch").exists());
@@ -96,8 +92,27 @@ fn plugin(host: &Host<'_>, folder: &Path, name: &'static str, unseen: &mut Unsee
     Some(PluginFile { name, folder: folder.to_owned(), version, build })
 }
 
+/// The release of the Slurm whose PluginDir is given, or in a usual folder, below the root of a host.
+#[must_use]
+pub fn slurm_release(root: &Path, plugin_dir: Option<&str>) -> Option<Version> {
+    release(root, &folders(root, plugin_dir))
+}
+
+/// The folders of PluginDir, or a usual one.
+fn folders(root: &Path, plugin_dir: Option<&str>) -> Vec<PathBuf> {
+    let given = plugin_dir.map(|value| value.split(':').map(PathBuf::from).collect());
+    given.unwrap_or_else(|| {
+        let usual = USUAL.iter().map(PathBuf::from);
+        usual.filter(|folder| below(root, folder).join(STOCK).exists()).take(1).collect()
+    })
+}
+
+fn release(root: &Path, folders: &[PathBuf]) -> Option<Version> {
+    folders.iter().find_map(|folder| release_of(&below(root, folder).join(STOCK)))
+}
+
 /// The release that a plugin of Slurm was built for.
-fn release(path: &Path) -> Option<Version> {
+fn release_of(path: &Path) -> Option<Version> {
     let bytes = read(path).ok()?;
     let number = symbol(&bytes, "plugin_version")?.first_chunk::<4>().copied()?;
     Some(Version(u32::from_le_bytes(number)))

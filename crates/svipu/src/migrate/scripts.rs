@@ -4,7 +4,6 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use slurm_conf::{Files as _, Line, SlurmConf};
-use vipu_types::{Words, words};
 
 use crate::slurm_files::SlurmFiles;
 use crate::surroundings::Surroundings;
@@ -13,11 +12,22 @@ use crate::surroundings::Surroundings;
 pub(super) const ALLOCS: &str = "ipum.allocs";
 
 /// The keys of scripts.
-const KEYS: [&str; 6] =
-    ["Prolog", "Epilog", "PrologSlurmctld", "EpilogSlurmctld", "TaskProlog", "TaskEpilog"];
+const KEYS: [&str; 8] = [
+    "Prolog",
+    "Epilog",
+    "PrologSlurmctld",
+    "EpilogSlurmctld",
+    "TaskProlog",
+    "TaskEpilog",
+    "SrunProlog",
+    "SrunEpilog",
+];
 
 /// Words, in small letters, of lines that work with IPUs.
 const WORDS: [&str; 4] = ["vipu", "ipuof", ALLOCS, "gc-monitor"];
+
+/// Commands with which a script takes the file of a partition for a job, and gives it back.
+const MOVES: [&str; 3] = ["mv", "ln", "cp"];
 
 /// First words of lines that do nothing alone.
 const IDLE: [&str; 9] = ["set", "exit", "fi", "then", "else", "done", "esac", "}", ":"];
@@ -25,30 +35,10 @@ const IDLE: [&str; 9] = ["set", "exit", "fi", "then", "else", "done", "esac", "}
 /// A script with lines that work with IPUs.
 pub(super) struct Script {
     pub(super) path: PathBuf,
-    /// The key of slurm.conf, and its value.
-    named_by: String,
     /// The place of the line in slurm.conf, if the script does nothing else.
     pub(super) needless: Option<Line>,
     /// The numbered lines that work with IPUs.
     pub(super) lines: Vec<(usize, String)>,
-}
-
-impl Script {
-    /// The note about the script.
-    pub(super) fn note(&self) -> String {
-        let numbers: Vec<_> = self.lines.iter().map(|(number, _)| *number).collect();
-        let (work, them) = if numbers.len() == 1 { ("works", "it") } else { ("work", "them") };
-        let what = match &self.needless {
-            Some(_) => {
-                "it does nothing but what slurm-vipu does for each job, so the diff drops it".to_owned()
-            }
-            None => format!(
-                "{} {work} with IPUs, as slurm-vipu does for each job: take {them} out",
-                words(&numbers)
-            ),
-        };
-        format!("{} ({}): {what}", self.path.display(), self.named_by)
-    }
 }
 
 /// `line 3`, or `lines 3-5, 8`.
@@ -64,49 +54,96 @@ fn words(numbers: &[usize]) -> String {
     format!("{} {}", if numbers.len() == 1 { "line" } else { "lines" }, runs.join(", "))
 }
 
-/// The scripts of slurm.conf, and job_submit.lua if Slurm reads it. An error is a note about a script that
-/// cannot be read.
-pub(super) fn find(conf: &SlurmConf, folder: &Path) -> Vec<Result<Script, Words>> {
-    let mut scripts = Vec::new();
+/// The scripts of slurm.conf, and job_submit.lua if Slurm reads it, with a note about each that needs one. On a site
+/// with partitions made in advance, scripts may give them to jobs without a word about IPUs.
+pub(super) fn find(conf: &SlurmConf, folder: &Path, is_static: bool) -> (Vec<Script>, Vec<String>) {
+    let (mut scripts, mut notes) = (Vec::new(), Vec::new());
     for line in KEYS.iter().flat_map(|key| conf.all(key)) {
-        let value = &line.pair.value;
-        let found: Vec<_> = SlurmFiles.matching(Path::new(value));
-        let named_by = format!("{}={value}", line.pair.key);
-        let alone = (found.len() == 1).then_some(line);
-        scripts.extend(found.into_iter().filter_map(|path| script(path, named_by.clone(), alone, "#")));
+        let value = Path::new(&line.pair.value);
+        let mut paths = SlurmFiles.matching(value);
+        if paths.is_empty() {
+            paths.push(value.to_owned());
+        }
+        let alone = (paths.len() == 1).then_some(line);
+        let named_by = format!("{}={}", line.pair.key, line.pair.value);
+        for path in paths {
+            let (script, note) = read(path, &named_by, alone, "#", is_static);
+            scripts.extend(script);
+            notes.extend(note);
+        }
     }
-    let lua = conf
-        .value("JobSubmitPlugins")
-        .is_some_and(|list| list.split(',').any(|one| one.trim().ends_with("lua")));
-    let path = folder.join("job_submit.lua");
-    scripts.extend(lua.then(|| script(path, "JobSubmitPlugins=lua".into(), None, "--")).flatten());
-    scripts
+    let is_lua = |list: &str| list.split(',').any(|one| one.trim().ends_with("lua"));
+    if conf.value("JobSubmitPlugins").is_some_and(is_lua) {
+        let path = folder.join("job_submit.lua");
+        let (script, note) = read(path, "JobSubmitPlugins=lua", None, "--", is_static);
+        scripts.extend(script);
+        notes.extend(note);
+    }
+    (scripts, notes)
 }
 
-/// The script, if it works with IPUs.
-fn script(
+/// The script, if it works with IPUs, and the note about it.
+fn read(
     path: PathBuf,
-    named_by: String,
+    named_by: &str,
     line: Option<&Line>,
     comment: &str,
-) -> Option<Result<Script, Words>> {
+    is_static: bool,
+) -> (Option<Script>, Option<String>) {
+    let note = |what: String| Some(format!("{} ({named_by}): {what}", path.display()));
     let text = match SlurmFiles.read(&path) {
         Ok(text) => text,
-        Err(why) if why.kind() == ErrorKind::NotFound => return None,
-        Err(why) => return Some(Err(words!("{} ({named_by}): cannot read it: {why}", path.display()))),
+        Err(why) => {
+            let why = match why.kind() {
+                ErrorKind::NotFound => "it is not on this host".to_owned(),
+                _ => why.to_string(),
+            };
+            let what = format!(
+                "it was not read: {why}; take out what it does with IPUs, as slurm-vipu does that for each job"
+            );
+            return (None, note(what));
+        }
     };
     let code = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
     let code = code.filter(|(_, line)| !line.is_empty() && !line.starts_with(comment));
     let (lines, others): (Vec<_>, Vec<_>) = code.partition(|(_, line)| works_with_ipus(line));
-    let is_needless = others.iter().all(|(_, line)| is_idle(line));
-    let lines: Vec<_> = lines.into_iter().map(|(number, line)| (number, line.to_owned())).collect();
+    let takers = others.iter().filter(|(_, line)| is_static && may_take_a_partition(line));
+    let takers: Vec<_> = takers.map(|(number, _)| *number).collect();
+    let numbers: Vec<_> = lines.iter().map(|(number, _)| *number).collect();
+    let is_needless = !lines.is_empty() && others.iter().all(|(_, line)| is_idle(line));
     let needless = line.filter(|_| is_needless).cloned();
-    (!lines.is_empty()).then_some(Ok(Script { path, named_by, needless, lines }))
+    let mut what = Vec::new();
+    if needless.is_some() {
+        what.push("it does nothing but what slurm-vipu does for each job, so the diff drops it".to_owned());
+    } else if !lines.is_empty() {
+        let (work, them) = if numbers.len() == 1 { ("works", "it") } else { ("work", "them") };
+        what.push(format!(
+            "{} {work} with IPUs, as slurm-vipu does for each job: take {them} out",
+            words(&numbers)
+        ));
+    }
+    if !takers.is_empty() {
+        what.push(format!(
+            "{}, with what belongs there, may give each job a partition made in advance: take that out, or it goes on taking \
+             partitions, and an error in it drains the node",
+            words(&takers)
+        ));
+    }
+    let note = note(what.join("; ")).filter(|_| !what.is_empty());
+    let lines: Vec<_> = lines.into_iter().map(|(number, line)| (number, line.to_owned())).collect();
+    ((!lines.is_empty()).then_some(Script { path, needless, lines }), note)
 }
 
 fn works_with_ipus(line: &str) -> bool {
     let line = line.to_ascii_lowercase();
     WORDS.iter().any(|word| line.contains(word))
+}
+
+/// Whether a line may move the file of a partition, or names one. Slurm's own variable has the word, too.
+fn may_take_a_partition(line: &str) -> bool {
+    let line = line.to_ascii_lowercase().replace("slurm_job_partition", "");
+    let mut words = line.split(|c: char| !c.is_ascii_alphanumeric());
+    line.contains("partition") || words.any(|word| word.starts_with("ipu") || MOVES.contains(&word))
 }
 
 /// Whether a line of a shell script does nothing alone: a word such as `fi`, or the value of a variable.
@@ -126,6 +163,8 @@ pub(super) struct Settings {
     pub(super) port: Option<String>,
     /// The file with an access key. The key itself is never kept.
     pub(super) key_in: Option<String>,
+    /// The line that gives all jobs one partition.
+    pub(super) shared_in: Option<String>,
 }
 
 /// Reads the tool's file, then the environment, then the scripts. The first address counts.
@@ -142,6 +181,9 @@ pub(super) fn find_settings(surroundings: &Surroundings, scripts: &[Script]) -> 
     for script in scripts {
         script.lines.iter().for_each(|(number, line)| settings.read(line, &script.path, *number));
     }
+    // A site whose scripts make partitions has one for each job.
+    let makes = |script: &Script| script.lines.iter().any(|(_, line)| line.contains("create partition"));
+    settings.shared_in = settings.shared_in.filter(|_| !scripts.iter().any(makes));
     settings
 }
 
@@ -155,6 +197,10 @@ impl Settings {
             self.host = Some((host, format!("{}:{number}", path.display())));
         }
         self.port = self.port.take().or_else(|| value(&line, "api-port"));
+        let shared = line.split_once("ipuof-vipu-api-partition-id=");
+        if shared.is_some_and(|(_, id)| !id.contains("slurm")) {
+            self.shared_in.get_or_insert_with(|| format!("{}:{number}", path.display()));
+        }
         if line.contains("api-access-key") {
             self.key_in.get_or_insert_with(|| path.display().to_string());
         }

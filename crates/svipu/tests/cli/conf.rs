@@ -14,7 +14,7 @@ use super::{NOW, printed, surroundings};
 /// A folder with slurm.conf and others.
 pub(super) struct Site {
     folder: TempDir,
-    surroundings: Surroundings,
+    pub(super) surroundings: Surroundings,
 }
 
 impl Site {
@@ -22,6 +22,7 @@ impl Site {
         let folder = tempfile::tempdir().unwrap();
         let mut surroundings = surroundings(&[("SLURM_CONF", &folder.path().join("slurm.conf"))]);
         surroundings.etc = folder.path().join("etc");
+        surroundings.root = folder.path().into();
         let site = Self { folder, surroundings };
         files.iter().for_each(|(name, text)| site.write(name, text));
         site
@@ -44,13 +45,18 @@ impl Site {
         self.folder.path().join(name)
     }
 
-    /// What a command line prints. The folder is called /etc/slurm, and `DIR` in the line stands for it.
-    pub(super) fn run(&self, line: &str) -> String {
+    /// The output of a command line. `DIR` in the line stands for the folder.
+    pub(super) fn output(&self, line: &str) -> svipu::Output {
         let folder = self.folder.path().to_str().unwrap();
         let words = line.split_whitespace().map(|word| word.replace("DIR", folder));
         let arguments = Arguments::try_parse_from(std::iter::once("svipu".to_owned()).chain(words)).unwrap();
-        let output = svipu::run(&arguments, &self.surroundings);
-        format!("$ svipu {line}\n{}", printed(&output)).replace(folder, "/etc/slurm")
+        svipu::run(&arguments, &self.surroundings)
+    }
+
+    /// What a command line prints. The folder is called /etc/slurm.
+    pub(super) fn run(&self, line: &str) -> String {
+        let folder = self.folder.path().to_str().unwrap();
+        format!("$ svipu {line}\n{}", printed(&self.output(line))).replace(folder, "/etc/slurm")
     }
 }
 

@@ -73,7 +73,7 @@ fn run_in(status: &Status, line: &str, surroundings: &Surroundings) -> Output {
 
 /// All that a run printed, as one text for a golden file.
 fn printed(output: &Output) -> String {
-    let mut text = output.stdout.clone();
+    let mut text = output.stdout.clone() + &String::from_utf8_lossy(&output.diff);
     if !output.stderr.is_empty() {
         text += &format!("--- stderr\n{}", output.stderr);
     }
