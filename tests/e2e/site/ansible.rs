@@ -5,24 +5,11 @@ use std::fs;
 use anyhow::{Result, ensure};
 use testbed::Cluster;
 
-use super::{files, path_with_svipu};
+use super::{files, make_stock, path_with_svipu};
 use crate::{jobs::ended, quick};
 
 /// The lines that a role must not lose: a site has other plugins in its lists.
-const LISTS: &str = "GresTypes=gpu\nJobSubmitPlugins=vipu,throttle\n";
-
-/// Takes slurm-vipu's lines out of the configuration, but for those of the nodes.
-fn make_stock(cluster: &Cluster) -> Result<()> {
-    let conf = |name| cluster.layout().conf(name);
-    let lines = fs::read_to_string(conf("v-ipu-plugin.conf"))?;
-    let keys = ["SelectType=", "GresTypes=", "JobSubmitPlugins=", "PropagateResourceLimitsExcept="];
-    let kept = lines.lines().filter(|line| !keys.iter().any(|key| line.starts_with(key)));
-    fs::write(conf("v-ipu-plugin.conf"), kept.map(|line| format!("{line}\n")).collect::<String>())?;
-    let slurm_conf = fs::read_to_string(conf("slurm.conf"))?;
-    fs::write(conf("slurm.conf"), format!("SelectType=select/cons_tres\n{LISTS}{slurm_conf}"))?;
-    fs::write(conf("plugstack.conf"), "")?;
-    Ok(fs::remove_file(conf("vipu.conf"))?)
-}
+const LISTS: &str = "SelectType=select/cons_tres\nGresTypes=gpu\nJobSubmitPlugins=vipu,throttle\n";
 
 /// Runs the playbook on this machine, and returns its last line.
 fn play(cluster: &Cluster, more: &[&str]) -> Result<String> {
@@ -52,7 +39,7 @@ fn play(cluster: &Cluster, more: &[&str]) -> Result<String> {
 fn pkg_ansible_role_gives_a_stock_cluster_ipus() -> Result<()> {
     quick().run(|cluster| {
         cluster.stop_slurmctld()?;
-        make_stock(cluster)?;
+        make_stock(cluster, LISTS)?;
         // The testbed restarts the daemons, and not systemd.
         let first = play(cluster, &["--extra-vars", "slurm_vipu_restart=false"])?;
         ensure!(!first.contains("changed=0"), "{first}");
