@@ -104,7 +104,7 @@ impl Facts {
         found.extend(slurm_conf::lines(slurm));
         found.extend(slurm_conf::nodes(slurm));
         found.extend(selector::select_type(slurm));
-        found.extend(selector::parameters(slurm, release));
+        found.extend(selector::parameters(host, slurm, release));
         found.extend(selector::layer(host, slurm, release));
         found.extend(slurm_conf_keys::gres_types(slurm));
         found.extend(slurm_conf_keys::submit_plugin(slurm));

@@ -24,13 +24,13 @@ pub(crate) fn select_type(slurm: &Slurm) -> Option<Finding> {
     }
 }
 
-/// SelectTypeParameters are what this release wants. 24.05 was the first that wants some.
-pub(crate) fn parameters(slurm: &Slurm, release: Option<Version>) -> Option<Finding> {
+/// SelectTypeParameters are what this release wants. 24.05 was the first that wants some, except over select/linear.
+pub(crate) fn parameters(host: &Host<'_>, slurm: &Slurm, release: Option<Version>) -> Option<Finding> {
     let key = "SelectTypeParameters";
     let is_strict = release.is_some_and(|release| release.series() >= Series::new(24, 5));
     let place = slurm.place(key);
     match slurm.value(key) {
-        None if is_strict => {
+        None if is_strict && !is_linear(host, slurm) => {
             let what = format!("{key} is not given, and Slurm from 24.05 on needs it with select/vipu");
             Some(Finding::error(place, what, format!("write {key}=CR_CPU")))
         }
@@ -46,12 +46,14 @@ pub(crate) fn parameters(slurm: &Slurm, release: Option<Version>) -> Option<Find
 pub(crate) fn layer(host: &Host<'_>, slurm: &Slurm, release: Option<Version>) -> Option<Finding> {
     let is_overridden = slurm.lists("SelectTypeParameters", OTHER)
         && release.is_some_and(|release| release.series() <= Series::new(23, 11));
-    match vipu_conf::layer_of(&host.at(slurm.folder())) {
-        Some(Layer::Linear) if is_overridden => {
-            let what = format!("{OTHER} overrides Layer=linear of vipu.conf");
-            let place = slurm.place("SelectTypeParameters");
-            Some(Finding::error(place, what, format!("leave {OTHER} out, or Layer=linear")))
-        }
-        _ => None,
+    if !is_overridden || !is_linear(host, slurm) {
+        return None;
     }
+    let what = format!("{OTHER} overrides Layer=linear of vipu.conf");
+    let place = slurm.place("SelectTypeParameters");
+    Some(Finding::error(place, what, format!("leave {OTHER} out, or Layer=linear")))
+}
+
+fn is_linear(host: &Host<'_>, slurm: &Slurm) -> bool {
+    vipu_conf::layer_of(&host.at(slurm.folder())) == Some(Layer::Linear)
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use insta::assert_snapshot;
 
-use super::tree::{SLURM, Tree};
+use super::tree::{SLURM, Tree, VIPU};
 
 /// The tree as a node without a configuration of its own has it: a copy of what slurmctld sends.
 fn configless() -> Tree {
@@ -55,6 +55,14 @@ fn cli_doctor_configless_node_is_wrong() {
     let tree = configless();
     fs::remove_dir_all(tree.path("/shared")).unwrap();
     assert_snapshot!(lines + &tree.lines(&tree.examine()));
+}
+
+#[test]
+fn cli_doctor_linear_layer_needs_no_parameters() {
+    let tree = Tree::healthy();
+    tree.replace(VIPU, "IpuofDir", "Layer=linear\nIpuofDir");
+    tree.replace(SLURM, "SelectTypeParameters=CR_CPU\n", "");
+    assert_eq!(tree.lines(&tree.examine()), "");
 }
 
 #[test]
