@@ -35,12 +35,13 @@ pub const CONTAINERS: [Needed; 4] = [
     ("busybox-static", "busybox", "the only program of the containers"),
 ];
 
-/// The packages for tests of the files in packages/site.
-pub const SITE_TOOLS: [Needed; 4] = [
+/// The packages for tests of the files in packages/site, and of the diff of svipu migrate.
+pub const SITE_TOOLS: [Needed; 5] = [
     ("lmod", "/usr/share/lmod/lmod/init/bash", "it loads the module of a Poplar SDK"),
     ("ruby", "ruby", "it renders an app of Open OnDemand"),
     ("ansible-core", "ansible-playbook", "it runs the role that sets up hosts"),
     ("logrotate", "logrotate", "it rotates the logs of a cluster"),
+    ("patch", "patch", "it applies the diff of svipu migrate"),
 ];
 
 /// Needed if Python lacks `ensurepip`. It has no program of its own.
