@@ -53,11 +53,7 @@ fn capacity(page: &mut Page, view: &View<'_>, model: &Model) {
     let blocks = page.has_blocks();
     let number = |(kind, count): &(Use, u64)| {
         let (name, mark) = kind.name();
-        let mark = match (blocks, kind) {
-            (true, Use::Idle) => kind.block(),
-            (true, _) => '█',
-            (false, _) => mark,
-        };
+        let mark = if blocks { kind.block() } else { mark };
         (kind.tone(), mark.to_string(), format!(" {name} {count}   "))
     };
     let shown = counts.iter().filter(|(kind, count)| *count > 0 || [Use::Used, Use::Free].contains(kind));

@@ -292,7 +292,8 @@ fn cli_svipu_bar_follows_the_locale() {
         around.variables.insert("LC_ALL".into(), locale.into());
         run_in(&pod64(), "--color always", &around).stdout
     };
-    assert!(status("de_DE.UTF-8").contains('█'));
+    let bar = status("de_DE.UTF-8");
+    assert!(bar.contains("\u{1b}[32m█\u{1b}[0m used") && bar.contains("\u{1b}[2m░\u{1b}[0m free"), "{bar}");
     assert!(status("C").is_ascii());
     assert!(status("C").contains("UUUU"));
 }
