@@ -40,7 +40,8 @@ impl Arguments {
     pub fn is_live(&self, surroundings: &Surroundings) -> bool {
         let prints = self.common.json || self.common.noheader || self.common.format.is_some();
         let Some(Command::Top { svg }) = &self.command else { return false };
-        (svg.is_some() || surroundings.terminal) && !prints
+        let draws = surroundings.terminal && surroundings.variable("TERM").is_none_or(|name| name != "dumb");
+        (svg.is_some() || draws) && !prints
     }
 
     /// The file for a picture.

@@ -54,7 +54,7 @@ pub(crate) enum Failure {
     #[error("{path}: cannot write the man pages: {why}", path = .0.display(), why = .1)]
     Unwritable(PathBuf, std::io::Error),
     #[error(
-        "top is a live screen: it needs a terminal as standard input and output, and takes no --json, --noheader or --format; svipu status prints the state once"
+        "top is a live screen: it needs a terminal as standard input and output, with a TERM other than dumb, and takes no --json, --noheader or --format; svipu status prints the state once"
     )]
     Live,
     #[error("the terminal failed: {0}")]

@@ -18,8 +18,8 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::{Frame, Terminal};
 
 /// The signals after which the terminal has to be given back, and the one of a new size.
-const SIGNALS: [Signal; 5] =
-    [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGTSTP, Signal::SIGWINCH];
+const SIGNALS: [Signal; 6] =
+    [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGTSTP, Signal::SIGWINCH];
 
 /// Whether the terminal is taken over. A panic and the end of [`Screen`] both give it back, the second in vain.
 static TAKEN: AtomicBool = AtomicBool::new(false);

@@ -160,7 +160,7 @@ fn cli_svipu_top_in_a_terminal_follows_keys_size_and_document() {
 #[test]
 fn cli_svipu_top_gives_the_terminal_back_at_signals() {
     let folder = folder();
-    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT] {
         let mut session = top(folder.path());
         session.wait_for_map();
         session.signal(signal);
@@ -254,10 +254,12 @@ fn panics_on_the_screen() {
 }
 
 #[test]
-fn cli_svipu_top_needs_a_terminal_as_input_too() {
+fn cli_svipu_top_needs_a_terminal_as_input_too_and_one_that_draws() {
     let folder = folder();
-    let mut command = command(env!("CARGO_BIN_EXE_svipu"), folder.path()).arg("top").stdin(Stdio::null());
-    let mut session = Session::start(|pts| command.spawn_borrowed(pts).unwrap());
-    session.wait_for("it needs a terminal as standard input and output");
-    assert_eq!(session.end().0.code(), Some(2));
+    let command = || command(env!("CARGO_BIN_EXE_svipu"), folder.path()).arg("top");
+    for mut command in [command().stdin(Stdio::null()), command().env("TERM", "dumb")] {
+        let mut session = Session::start(|pts| command.spawn_borrowed(pts).unwrap());
+        session.wait_for("it needs a terminal as standard input and output");
+        assert_eq!(session.end().0.code(), Some(2));
+    }
 }
