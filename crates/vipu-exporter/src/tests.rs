@@ -201,3 +201,29 @@ fn cli_exporter_metrics_are_those_of_the_docs() {
     let written: BTreeSet<_> = families.map(|(name, kind)| format!("{name}{}", total(kind))).collect();
     assert_eq!(documented, written);
 }
+
+#[test]
+fn cli_exporter_dashboard_has_a_colour_for_each_use_and_state() {
+    let dashboard = include_str!("../../../monitoring/dashboard.json");
+    let dashboard: serde_json::Value = serde_json::from_str(dashboard).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let colours = |title: &str| -> BTreeMap<String, String> {
+        let panel = panels.iter().find(|panel| panel["title"] == title).unwrap();
+        let overrides = panel["fieldConfig"]["overrides"].as_array().unwrap().iter();
+        let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+        let colour = |it: &serde_json::Value| text(&it["properties"][0]["value"]["fixedColor"]);
+        overrides.map(|it| (text(&it["matcher"]["options"]), colour(it))).collect()
+    };
+    let text = text(&example());
+    let labels = |family: &str, label: &str| -> BTreeSet<String> {
+        let lines = text.lines().filter(|line| line.starts_with(family));
+        lines.map(|line| line.split_once(label).unwrap().1.split('"').next().unwrap().to_owned()).collect()
+    };
+    let (uses, states) = (colours("IPUs by use"), colours("Partitions by state"));
+    assert_eq!(uses.keys().cloned().collect::<BTreeSet<_>>(), labels("vipu_ipus{", "use=\""));
+    assert_eq!(states.keys().cloned().collect::<BTreeSet<_>>(), labels("vipu_partitions{", "state=\""));
+    assert_eq!(states, colours("Longest time in a state"));
+    let (green, blue, red) = ("#009E73", "#56B4E9", "#E02F44");
+    assert_eq!([&*uses["free"], &*uses["used"], &*uses["faulty"]], [green, blue, red]);
+    assert_eq!([&*states["running"], &*states["failed"]], [blue, red]);
+}
