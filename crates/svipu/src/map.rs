@@ -10,7 +10,7 @@ use vipu_status::{Contact, Model, Partition, Place, Pod, State};
 
 use crate::error::Failure;
 use crate::ipu_use::Use;
-use crate::page::{COLUMNS, Cell, Page, Tone};
+use crate::page::{COLUMNS, Cell, Line, PALETTE, Page, Tone};
 use crate::svg::{Area, CHARACTER, Entry, LINE, SIDE, Svg};
 use crate::view::NO_MODEL;
 use crate::view::{Part, View};
@@ -45,7 +45,7 @@ pub(crate) fn picture(view: &View<'_>) -> String {
     for model in &view.chosen.models {
         model.pods.iter().for_each(|pod| add_picture(&mut svg, view, model, pod));
     }
-    svg.finish("svipu map", &find_document::age(view.all, view.surroundings.now))
+    svg.finish("svipu map", Some(&find_document::age(view.all, view.surroundings.now)))
 }
 
 /// The page of the command. With `all`, the legends are whole.
@@ -104,16 +104,23 @@ pub(crate) fn marked<'a>(view: &View<'a>, model: &Model, pod: &Pod) -> Vec<Drawn
     let here = |entry: &&Partition| entry.model == model.name && entry.controller == pod.controller;
     let mut partitions: Vec<_> = view.all.partitions.iter().filter(here).collect();
     partitions.sort_by_key(|partition| (partition.places.iter().min().copied(), partition.key));
-    let mut letters = LETTERS.iter().cycle();
+    let mut letters = LETTERS.iter().cycle().zip((0..PALETTE.len()).cycle());
     let mut mark = |partition: &'a Partition| {
         let kind = Use::of(partition.state);
-        let chosen = kind == Use::Idle || view.selection.has_owner(partition.job.as_deref());
-        let mark = match (chosen, kind) {
-            (false, _) => NOT_CHOSEN,
-            (true, Use::Used) => letters.next().map_or('U', |letter| char::from(*letter)),
-            (true, _) => kind.name().1,
+        let job = partition.job.as_deref();
+        let chosen = kind == Use::Idle || view.selection.has_owner(job);
+        let has_letter = chosen && kind == Use::Used;
+        let (mark, tone) = match has_letter.then(|| letters.next()).flatten() {
+            _ if !chosen => (NOT_CHOSEN, kind.tone()),
+            None => (kind.name().1, kind.tone()),
+            Some((letter, colour)) => {
+                let own = job.is_some_and(|job| job.user == view.surroundings.user);
+                let of_job = Tone::Job { colour, own };
+                let in_the_making = partition.state == State::Creating;
+                (char::from(*letter), if in_the_making { Use::Prepared.tone() } else { of_job })
+            }
         };
-        Drawn { partition, mark, tone: kind.tone(), chosen }
+        Drawn { partition, mark, tone, chosen }
     };
     partitions.into_iter().map(&mut mark).collect()
 }
@@ -145,15 +152,18 @@ fn legend(
         foreign(page, pod);
         return;
     };
-    let entries: Vec<_> = shown.iter().map(|drawn| entry(view, drawn)).collect();
+    let entries: Vec<_> = shown.iter().map(|drawn| (drawn.tone, entry(view, drawn))).collect();
     fitting(page, &entries, room, "more partitions: svipu map --all");
 }
 
-/// Adds entries beside each other, in `room` lines at most. The last line then tells how many are left out.
-pub(crate) fn fitting(page: &mut Page, entries: &[String], room: usize, left_out: &str) {
+/// Adds entries beside each other, in `room` lines at most. The last line then tells how many are left out. An entry
+/// begins with its mark, which has the tone.
+pub(crate) fn fitting(page: &mut Page, entries: &[(Tone, String)], room: usize, left_out: &str) {
     let lines = beside(entries);
     let shown = if lines.len() > room { room.saturating_sub(1) } else { lines.len() };
-    lines[..shown].iter().for_each(|line| page.line(line));
+    for line in &lines[..shown] {
+        page.toned(&line.iter().map(|(tone, text)| (*tone, text.as_str())).collect::<Vec<_>>());
+    }
     let left = entries.len().saturating_sub(shown * BESIDE);
     if left > 0 {
         page.line(&format!("and {left} {left_out}"));
@@ -209,14 +219,15 @@ pub(crate) fn lines(words: Vec<String>) -> Vec<String> {
 }
 
 /// Entries of a legend beside each other, in lines that fit a terminal.
-fn beside(entries: &[String]) -> Vec<String> {
-    let padded = |text: &String| {
+fn beside(entries: &[(Tone, String)]) -> Vec<Line> {
+    let pieces = |(place, (tone, text)): (usize, &(Tone, String))| {
         let text = safe::cut(text, WIDTH);
-        let gap = WIDTH.saturating_sub(safe::width(&text));
-        text + &" ".repeat(gap)
+        let last = place + 1 == BESIDE;
+        let gap = if last { 0 } else { WIDTH + 2 - safe::width(&text) };
+        let (mark, words) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
+        [(*tone, mark.to_owned()), (Tone::Plain, format!("{words}{:gap$}", ""))]
     };
-    let line = |row: &[String]| row.iter().map(padded).collect::<Vec<_>>().join("  ").trim_end().to_owned();
-    entries.chunks(BESIDE).map(line).collect()
+    entries.chunks(BESIDE).map(|row| row.iter().enumerate().flat_map(pieces).collect()).collect()
 }
 
 /// An entry: mark, job, user, state.
@@ -286,7 +297,13 @@ fn add_picture(svg: &mut Svg, view: &View<'_>, model: &Model, pod: &Pod) {
         }
         y += STEP;
     }
-    svg.legend(&entries(view, (model, pod), &drawn));
+    svg.legend(&uses(view, (model, pod), &drawn));
+    let of_job = |drawn: &Drawn<'_>| {
+        // The entry begins with its mark.
+        let words = entry(view, drawn).chars().skip(2).collect();
+        Entry { tone: drawn.tone, mark: drawn.mark.to_string(), words }
+    };
+    svg.legend(&drawn.iter().filter(|drawn| drawn.chosen).map(of_job).collect::<Vec<_>>());
 }
 
 fn ipu(
@@ -305,21 +322,22 @@ fn ipu(
     svg.area(Area { x, y, width: SIDE, height: SIDE }, tone, &text, &title);
 }
 
-/// The uses of IPUs, then the drains, and then the partitions.
-fn entries(view: &View<'_>, (model, pod): (&Model, &Pod), drawn: &[Drawn<'_>]) -> Vec<Entry> {
-    let uses = Use::ALL.into_iter().filter(|kind| kind.count(&pod.ipus) > 0).map(|kind| {
-        let (name, mark) = kind.name();
-        let mark = if [Use::Used, Use::Free].contains(&kind) { String::new() } else { mark.to_string() };
-        Entry { tone: kind.tone(), mark, words: format!("{name} {}", kind.count(&pod.ipus)) }
+/// The uses of IPUs, and then the drains. The partitions have a legend of their own.
+fn uses(view: &View<'_>, (model, pod): (&Model, &Pod), drawn: &[Drawn<'_>]) -> Vec<Entry> {
+    let others = drawn.iter().find(|drawn| !drawn.chosen).map(|drawn| Entry {
+        tone: drawn.tone,
+        mark: NOT_CHOSEN.to_string(),
+        words: "of other users".to_owned(),
     });
-    let of_jobs = drawn.iter().filter(|drawn| drawn.chosen).map(|drawn| {
-        // The entry begins with its mark.
-        let words = entry(view, drawn).chars().skip(2).collect();
-        Entry { tone: drawn.tone, mark: drawn.mark.to_string(), words }
+    let told = |kind: &Use| *kind != Use::Used && kind.count(&pod.ipus) > 0;
+    let uses = Use::ALL.into_iter().filter(told).map(|kind| {
+        let (name, mark) = kind.name();
+        let mark = if kind == Use::Free { String::new() } else { mark.to_string() };
+        Entry { tone: kind.tone(), mark, words: format!("{name} {}", kind.count(&pod.ipus)) }
     });
     let drains = drains::words(view, model, pod).into_iter().map(|words| {
         let (_, mark) = Use::Drained.name();
         Entry { tone: Use::Drained.tone(), mark: mark.to_string(), words: crate::safe::cut(&words, 40) }
     });
-    uses.chain(drains).chain(of_jobs).collect()
+    uses.chain(others).chain(drains).collect()
 }

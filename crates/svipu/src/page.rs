@@ -1,5 +1,7 @@
 //! The text that a command prints.
 
+use std::borrow::Cow;
+
 use clap::ValueEnum;
 use serde::Deserialize;
 
@@ -29,12 +31,25 @@ pub(crate) enum Tone {
     Magenta,
     Cyan,
     Alarm,
+    /// A block in this colour of [`PALETTE`]. The reader's own jobs are bold.
+    Job {
+        colour: usize,
+        own: bool,
+    },
 }
+
+/// The colours of jobs, as numbers of the 256 colours of terminals. They are those of Okabe and Ito that black letters
+/// can be read on: people tell them apart with each kind of colour blindness.
+/// <https://jfly.uni-koeln.de/color/>
+pub(crate) const PALETTE: [u8; 6] = [74, 214, 36, 175, 227, 166];
+
+/// The black of the letters on them. The usual black is grey where terminals draw bold texts brighter.
+pub(crate) const BLACK: u8 = 16;
 
 impl Tone {
     /// The parameters of the terminal's escape sequence SGR.
-    const fn code(self) -> &'static str {
-        match self {
+    fn code(self) -> Cow<'static, str> {
+        let fixed = match self {
             Self::Plain => "",
             Self::Bold => "1",
             Self::Dim => "2",
@@ -45,7 +60,12 @@ impl Tone {
             Self::Magenta => "35",
             Self::Cyan => "36",
             Self::Alarm => "1;31",
-        }
+            Self::Job { colour, own } => {
+                let bold = if own { "1;" } else { "" };
+                return format!("{bold}38;5;{BLACK};48;5;{}", PALETTE[colour]).into();
+            }
+        };
+        fixed.into()
     }
 }
 

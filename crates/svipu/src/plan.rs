@@ -25,7 +25,7 @@ pub(crate) fn picture(view: &View<'_>, hours: u16) -> String {
     for model in &view.chosen.models {
         model.pods.iter().for_each(|pod| add_picture(&mut svg, view, (model, pod), hours));
     }
-    svg.finish("svipu plan", &find_document::age(view.all, view.surroundings.now))
+    svg.finish("svipu plan", Some(&find_document::age(view.all, view.surroundings.now)))
 }
 
 /// The page of the command. With `all`, charts and legends are whole.
@@ -82,7 +82,7 @@ fn draw(page: &mut Page, view: &View<'_>, (model, pod): (&Model, &Pod), hours: u
     key.iter().for_each(|line| page.line(line));
     // The age, the heading, the axis and the jobs without a plan take a line each, and the prompt the last one.
     let room = LINES.saturating_sub(shown + usize::from(more > 0) + key.len() + 5);
-    let entries: Vec<_> = chart.bars.iter().filter_map(|bar| bar.text.clone()).collect();
+    let entries: Vec<_> = chart.bars.iter().filter_map(|bar| Some((bar.cell.1, bar.text.clone()?))).collect();
     map::fitting(page, &entries, if all { usize::MAX } else { room }, "more jobs: svipu plan --all");
 }
 

@@ -191,8 +191,8 @@ fn cut(mut lines: Vec<Line>, height: u16, paint: &Paint) -> Text<'static> {
 fn number_lines(top: &Top, paint: &Paint) -> Text<'static> {
     let mut lines: Vec<Line> = vec![Line::new()];
     let mut used = 0;
-    for (tone, mark, words) in &top.picture.numbers {
-        let width = mark.len() + 1 + words.len();
+    for (marks, words) in &top.picture.numbers {
+        let width = marks.len() + 1 + words.len();
         if used > 0 && used + 2 + width > paint.width {
             lines.push(Line::new());
             used = 0;
@@ -200,11 +200,9 @@ fn number_lines(top: &Top, paint: &Paint) -> Text<'static> {
         let Some(line) = lines.last_mut() else { continue };
         let gap = if used > 0 { "  " } else { "" };
         used += gap.len() + width;
-        line.extend([
-            (Tone::Plain, gap.to_owned()),
-            (*tone, mark.clone()),
-            (Tone::Plain, format!(" {words}")),
-        ]);
+        line.push((Tone::Plain, gap.to_owned()));
+        line.extend(marks.iter().map(|(mark, tone)| (*tone, mark.to_string())));
+        line.push((Tone::Plain, format!(" {words}")));
     }
     paint.text(lines)
 }

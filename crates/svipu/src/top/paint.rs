@@ -3,7 +3,7 @@
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Text};
 
-use crate::page::{self, Page, Tone};
+use crate::page::{self, BLACK, PALETTE, Page, Tone};
 use crate::safe;
 
 /// What the terminal can show.
@@ -63,6 +63,11 @@ impl Paint {
             Tone::Magenta => colour(Color::Magenta),
             Tone::Cyan => colour(Color::Cyan),
             Tone::Alarm => colour(Color::Red).add_modifier(Modifier::BOLD),
+            Tone::Job { colour: place, own } => {
+                let block = colour(Color::Indexed(BLACK));
+                let block = if self.colour { block.bg(Color::Indexed(PALETTE[place])) } else { block };
+                if own { block.add_modifier(Modifier::BOLD) } else { block }
+            }
         }
     }
 }

@@ -8,12 +8,12 @@ use super::lists::{self, Table};
 use crate::find_document;
 use crate::ipu_use::Use;
 use crate::map::{self, Grid, NOT_CHOSEN};
-use crate::page::Tone;
+use crate::page::{Cell, Tone};
 use crate::times::span;
 use crate::view::View;
 
-/// A number of IPUs: the colour, its mark and words.
-pub(super) type Number = (Tone, String, String);
+/// A number of IPUs: its marks and words.
+pub(super) type Number = (Vec<Cell>, String);
 
 /// What the screen shows of a Pod.
 #[derive(Default)]
@@ -50,13 +50,14 @@ fn numbers(pod: &Pod, of_one_user: bool) -> Vec<Number> {
     let told = always.into_iter().chain(Use::ALL.into_iter().filter(told));
     let number = |kind: Use| {
         let (name, mark) = kind.name();
-        let mark = match kind {
-            Use::Used => "ABC".to_owned(),
-            _ => mark.to_string(),
+        let of_job = |(mark, colour)| (mark, Tone::Job { colour, own: false });
+        let marks = match kind {
+            Use::Used => ('A'..='C').zip(0..).map(of_job).collect(),
+            _ => vec![(mark, kind.tone())],
         };
-        (kind.tone(), mark, format!("{name} {}", kind.count(&pod.ipus)))
+        (marks, format!("{name} {}", kind.count(&pod.ipus)))
     };
-    let others = of_one_user.then(|| (Tone::Plain, NOT_CHOSEN.to_string(), "of other users".to_owned()));
+    let others = of_one_user.then(|| (vec![(NOT_CHOSEN, Use::Used.tone())], "of other users".to_owned()));
     told.map(number).chain(others).collect()
 }
 

@@ -7,8 +7,7 @@ use ratatui::style::{Color, Modifier};
 use ratatui::symbols::bar;
 
 use super::state::Top;
-use crate::find_document;
-use crate::page::{Colours, Tone};
+use crate::page::{Colours, PALETTE, Tone};
 use crate::svg::{Area, CHARACTER, LINE, Svg};
 
 /// The size of the frame, in characters.
@@ -50,7 +49,7 @@ impl Top {
             for cells in cells.chunk_by(|one, next| one.style() == next.style() && part(one) == part(next)) {
                 let area = Area {
                     x: column * CHARACTER,
-                    y: (row + 1) * LINE,
+                    y: row * LINE,
                     width: cells.len() * CHARACTER,
                     height: LINE,
                 };
@@ -58,7 +57,7 @@ impl Top {
                 column += cells.len();
             }
         }
-        svg.finish("svipu top", &find_document::age(&self.status, self.surroundings.now))
+        svg.finish("svipu top", None)
     }
 }
 
@@ -66,6 +65,9 @@ impl Top {
 fn draw(svg: &mut Svg, area: Area, cells: &[Cell]) {
     if cells[0].modifier.contains(Modifier::REVERSED) {
         svg.area(area, Tone::Dim, "", "");
+    }
+    if let Tone::Job { .. } = tone(&cells[0]) {
+        svg.area(area, tone(&cells[0]), "", "");
     }
     match part(&cells[0]) {
         Part::Blank => {}
@@ -90,7 +92,11 @@ fn part(cell: &Cell) -> Part {
 
 /// The tone that the screen drew in this style.
 fn tone(cell: &Cell) -> Tone {
-    match (cell.fg, cell.modifier.contains(Modifier::BOLD)) {
+    let own = cell.modifier.contains(Modifier::BOLD);
+    if let Some(colour) = PALETTE.iter().position(|colour| cell.bg == Color::Indexed(*colour)) {
+        return Tone::Job { colour, own };
+    }
+    match (cell.fg, own) {
         (Color::Red, true) => Tone::Alarm,
         (Color::Red, false) => Tone::Red,
         (Color::Green, _) => Tone::Green,

@@ -286,6 +286,22 @@ fn cli_svipu_colours_follow_option_terminal_and_variable() {
 }
 
 #[test]
+fn cli_svipu_map_gives_neighbours_other_colours() {
+    let map = run(&pod1024(64), "map --all --color always").stdout;
+    // Black letters on blocks of two IPUs. The first job is alice's.
+    let blocks = ["1;38;5;16;48;5;74mAA", "38;5;16;48;5;214mBB", "38;5;16;48;5;36mCC"];
+    assert!(map.contains(&format!("\u{1b}[{}", blocks.join("\u{1b}[0m\u{1b}["))), "{map}");
+    let legend = "\u{1b}[1;38;5;16;48;5;74mA\u{1b}[0m 100 alice running";
+    assert!(map.contains(legend), "{map}");
+    let states = run(&pod64(), "map --color always").stdout;
+    assert!(
+        states.contains("\u{1b}[36mBBBBBBBB++++\u{1b}[0m\u{1b}[34m----"),
+        "being made, being removed: {states}"
+    );
+    assert!(states.contains("\u{1b}[36mB\u{1b}[0m 21 bob creating"), "{states}");
+}
+
+#[test]
 fn cli_svipu_bar_follows_the_locale() {
     let status = |locale: &str| {
         let mut around = surroundings(&[]);

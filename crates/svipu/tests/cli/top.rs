@@ -7,7 +7,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use insta::assert_snapshot;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use ratatui::style::Color;
+use ratatui::style::{Color, Modifier, Style};
 use svipu::{Arguments, Next, Top};
 use vipu_status::{Minute, Status};
 
@@ -84,7 +84,7 @@ fn press(top: &mut Top, keys: &str) -> Next {
 /// The first words of the row that is shown as chosen.
 fn chosen(top: &mut Top) -> String {
     let buffer = draw(top, USUAL).buffer().clone();
-    let reversed = |y| buffer[(0, y)].modifier.contains(ratatui::style::Modifier::REVERSED);
+    let reversed = |y| buffer[(0, y)].modifier.contains(Modifier::REVERSED);
     let row = (0..USUAL.1 - 1).find(|y| reversed(*y)).unwrap();
     let text: String = (0..USUAL.0).map(|x| buffer[(x, row)].symbol()).collect();
     text.split_whitespace().take(2).collect::<Vec<_>>().join(" ")
@@ -177,6 +177,21 @@ fn cli_svipu_top_colours_follow_the_option() {
 }
 
 #[test]
+fn cli_svipu_top_gives_neighbours_other_colours() {
+    let map = |line: &str| draw(&mut start(line, pod1024(64)), USUAL).buffer().content[80..].to_vec();
+    let jobs: Vec<_> =
+        map("--color always")[3..66].iter().step_by(2).map(ratatui::buffer::Cell::style).collect();
+    assert!(jobs.windows(2).all(|pair| pair[0].bg != pair[1].bg), "{jobs:?}");
+    let bold = |style: &Style| style.add_modifier.contains(Modifier::BOLD);
+    assert_eq!(
+        jobs.iter().map(bold).collect::<Vec<_>>()[..3],
+        [true, false, false],
+        "alice has job 100 only"
+    );
+    assert!(map("--color never").iter().all(|cell| cell.bg == Color::Reset && cell.fg == Color::Reset));
+}
+
+#[test]
 fn cli_svipu_top_as_a_picture() {
     for status in [with_history(pod64()), pod1024(1024), lost(), hostile(), empty()] {
         let svg = start("", status).svg();
@@ -190,11 +205,15 @@ fn cli_svipu_top_as_a_picture() {
     };
     assert!(has("pod64", Some("b")), "the title is bold");
     assert!(has("21", None) && has("bob", None), "a partition with its job and user");
-    assert!(has("AAAAAAAAAAAAAAAABBBBBBBB", Some("c4")), "used IPUs are green on the map");
-    let bars = svg.descendants().filter(|node| node.attribute("class") == Some("t4"));
-    assert!(bars.count() > 1, "the last hour is made of bars");
+    assert!(has("AAAAAAAAAAAAAAAA", Some("k b")), "an own job is bold, on a block");
+    assert!(has("BBBBBBBB++++", Some("c8")), "a partition in the making has no block");
+    let areas = |class| svg.descendants().filter(|node| node.attribute("class") == Some(class)).count();
+    // The third one is in the numbers by use.
+    assert_eq!((areas("j0"), areas("j1")), (3, 1), "a block on the map, and one in the list");
+    assert!(areas("t4") > 1, "the last hour is made of bars");
+    assert_eq!(texts.iter().filter(|node| node.text() == Some("ago")).count(), 1, "the age is told once");
     let dull = start("--color never", pod64()).svg();
-    assert!(!dull.contains("class=\"c4\""));
+    assert!(!dull.contains("class=\"j0\""));
 }
 
 #[test]
