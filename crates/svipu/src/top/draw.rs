@@ -1,10 +1,9 @@
 //! Draws the state on a frame.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Position, Rect};
-use ratatui::symbols::bar;
+use ratatui::layout::{Alignment, Constraint, Layout, Position, Rect};
 use ratatui::text::Text;
-use ratatui::widgets::Sparkline;
+use ratatui::widgets::{Block, Borders, Sparkline};
 
 use super::keys::Mode;
 use super::lists::{Head, Table};
@@ -20,6 +19,11 @@ use crate::{find_document, safe};
 /// The smallest terminal that has room for a picture.
 const LEAST: (u16, u16) = (30, 8);
 
+/// The width from which the last hour stands beside the map, the least width of what is left of it, and the gap.
+const WIDE: u16 = 110;
+const LEAST_LEFT: usize = 60;
+const GAP: u16 = 2;
+
 impl Top {
     /// Draws the state.
     pub fn draw(&mut self, frame: &mut Frame<'_>) {
@@ -33,28 +37,44 @@ impl Top {
             let line = format!("svipu top needs {}x{}", LEAST.0, LEAST.1);
             return frame.render_widget(paint.plain(&line), area);
         }
-        let (notes, map, numbers) = (self.notes(), map_lines(self, &paint), number_lines(self, &paint));
-        let wanted = [notes.len(), numbers.height(), map.len()];
-        let heights = Heights::new(area.height, wanted, self.picture.history.is_some());
+        let (notes, has_history) = (self.notes(), self.picture.history.is_some());
+        let beside = has_history && area.width >= WIDE;
+        let map = map_lines(
+            self,
+            &Paint { width: if beside { paint.width * 2 / 3 } else { paint.width }, ..paint },
+        );
+        let width = if beside { widest(&map).max(LEAST_LEFT) } else { paint.width };
+        let numbers = number_lines(self, &Paint { width, ..paint });
+        let least = if beside { usize::from(area.height / 4).saturating_sub(numbers.height()) } else { 0 };
+        let wanted = [notes.len(), numbers.height(), map.len().max(least)];
+        let heights = Heights::new(area.height, wanted, has_history && !beside);
         let mut rest = Rows(area);
         frame.render_widget(title(self, &paint), rest.next(1));
         frame.render_widget(note_lines(&notes, &paint), rest.next(heights.notes));
-        frame.render_widget(cut(map, heights.map, &paint), rest.next(heights.map));
-        frame.render_widget(numbers, rest.next(heights.numbers));
+        let upper = rest.next(heights.map + heights.numbers);
+        let width = Constraint::Length(width.try_into().unwrap_or(u16::MAX));
+        let parts = Layout::horizontal([width, Constraint::Fill(1)]).spacing(if beside { GAP } else { 0 });
+        let [left, right] = parts.areas(upper);
+        let mut left = Rows(left);
+        let of_map = heights.map.min(u16::try_from(map.len()).unwrap_or(u16::MAX));
+        frame.render_widget(cut(map, of_map, &paint), left.next(of_map));
+        frame.render_widget(numbers, left.next(upper.height));
         rest.next(heights.gap);
         if let Some(history) = &self.picture.history {
-            last_hour(frame, history, &paint, rest.next(heights.used), rest.next(heights.waiting));
-            rest.next(heights.gap);
+            last_hour(frame, history, &paint, if beside { right } else { rest.next(heights.history) });
+            rest.next(if beside { 0 } else { heights.gap });
         }
         frame.render_widget(tabs(self, &paint), rest.next(1));
         frame.render_widget(heads(self, &paint), rest.next(1));
         rows(self, frame, &paint, rest.next(heights.list));
         foot(self, frame, &paint, rest.next(1));
         match &self.mode {
-            Mode::Help => overlay::help(frame, &paint),
+            Mode::Help => overlay::text(frame, overlay::HELP, 0, &paint),
+            Mode::Details { job, first } => overlay::text(frame, &self.details(job), *first, &paint),
             Mode::Menu(menu) => overlay::menu(frame, menu, &paint),
             Mode::List | Mode::Search(_) | Mode::Filter { .. } => {}
         }
+        paint.fit(frame.buffer_mut());
     }
 }
 
@@ -83,8 +103,7 @@ struct Heights {
     notes: u16,
     map: u16,
     numbers: u16,
-    used: u16,
-    waiting: u16,
+    history: u16,
     gap: u16,
     list: u16,
 }
@@ -103,38 +122,28 @@ impl Heights {
         let share = (height / 8).max(1);
         let (notes, numbers) = (take(notes.min(share)), take(numbers.min(share)));
         let map = take(map);
-        let used = take(has_history.into());
-        let mut heights = Self { notes, map, numbers, used, ..Self::default() };
+        let history = take(has_history.into());
+        let mut heights = Self { notes, map, numbers, history, ..Self::default() };
         // What follows is nice to have, once the list has some rows more.
         if has_history && room >= 6 {
-            (heights.waiting, room) = (1, room - 1);
+            (heights.history, room) = (2, room - 1);
         }
         if room >= 8 {
             (heights.gap, room) = (1, room - 1 - u16::from(has_history));
         }
+        if has_history && room >= 9 {
+            (heights.history, room) = (3, room - 1);
+        }
         if has_history && room >= 14 {
-            (heights.used, room) = (3, room - 2);
+            (heights.history, room) = (6, room - 3);
         }
         heights.list = LEAST_LIST + room;
         heights
     }
 }
 
-/// The width of the labels of the last hour.
-const LABEL: u16 = 14;
-
-/// The levels of a bar on a terminal that takes only ASCII.
-const ASCII_LEVELS: bar::Set<'_> = bar::Set {
-    full: "#",
-    seven_eighths: "*",
-    three_quarters: "+",
-    five_eighths: "=",
-    half: "-",
-    three_eighths: ":",
-    one_quarter: ".",
-    one_eighth: "_",
-    empty: " ",
-};
+/// The width of the labels of the last hour, with the numbers of the axis.
+const LABEL: u16 = 15;
 
 /// The Pod, and the age of the document.
 fn title(top: &Top, paint: &Paint) -> Text<'static> {
@@ -187,6 +196,12 @@ fn cut(mut lines: Vec<Line>, height: u16, paint: &Paint) -> Text<'static> {
     paint.text(lines)
 }
 
+/// The width of the broadest line.
+fn widest(lines: &[Line]) -> usize {
+    let width = |line: &Line| line.iter().map(|(_, text)| safe::width(text)).sum();
+    lines.iter().map(width).max().unwrap_or(0)
+}
+
 /// The numbers by use, in as many lines as they need.
 fn number_lines(top: &Top, paint: &Paint) -> Text<'static> {
     let mut lines: Vec<Line> = vec![Line::new()];
@@ -207,13 +222,27 @@ fn number_lines(top: &Top, paint: &Paint) -> Text<'static> {
     paint.text(lines)
 }
 
-/// The last hour: IPUs in use, and jobs in line.
-fn last_hour(frame: &mut Frame<'_>, history: &History, paint: &Paint, used: Rect, waiting: Rect) {
-    series(frame, "used, 1 h", Tone::Green, (&history.used, history.total), paint, used);
+/// The last hour: IPUs in use, jobs in line, and below them the time.
+fn last_hour(frame: &mut Frame<'_>, history: &History, paint: &Paint, area: Rect) {
+    let axis = u16::from(area.height >= 3);
+    let waiting = if area.height >= 2 { ((area.height - axis) / 3).max(1) } else { 0 };
+    let mut rows = Rows(area);
+    let used = rows.next(area.height - axis - waiting);
+    series(frame, "IPUs used", Tone::Green, (&history.used, history.total), paint, used);
     let most = history.waiting.iter().flatten().max().copied().unwrap_or(0);
-    series(frame, "waiting, 1 h", Tone::Yellow, (&history.waiting, most), paint, waiting);
+    series(frame, "waiting", Tone::Yellow, (&history.waiting, most), paint, rows.next(waiting));
+    let [_, right] = beside_label(rows.next(axis));
+    let times = [(" -60 min", Alignment::Left), ("now", Alignment::Right), ("-30 min", Alignment::Center)];
+    for (time, side) in times.into_iter().take(if right.width < 30 { 2 } else { 3 }) {
+        frame.render_widget(paint.line(&[(Tone::Dim, time)]).alignment(side), right);
+    }
 }
 
+fn beside_label(area: Rect) -> [Rect; 2] {
+    Layout::horizontal([Constraint::Length(LABEL), Constraint::Fill(1)]).areas(area)
+}
+
+/// A series over the time, with the ends of its axis.
 fn series(
     frame: &mut Frame<'_>,
     label: &str,
@@ -222,12 +251,17 @@ fn series(
     paint: &Paint,
     area: Rect,
 ) {
-    let [left, right] = Layout::horizontal([Constraint::Length(LABEL), Constraint::Fill(1)]).areas(area);
+    let [left, right] = beside_label(area);
+    let number = |number: u64| Text::from(number.to_string()).right_aligned();
+    if area.height > 1 {
+        frame.render_widget(number(0), Rect { y: area.bottom() - 1, height: 1, ..left });
+    }
+    frame.render_widget(number(most), left);
     frame.render_widget(paint.plain(label), left);
-    // A narrow terminal shows the newest values.
-    let values = &values[MINUTES.saturating_sub(right.width.into())..];
-    let levels = if paint.utf8 { bar::NINE_LEVELS } else { ASCII_LEVELS };
-    let line = Sparkline::default().data(values).max(most.max(1)).bar_set(levels);
+    let axis = Block::new().borders(Borders::LEFT);
+    let columns = usize::from(axis.inner(right).width);
+    let values = (0..columns).map(|column| values[column * MINUTES / columns]);
+    let line = Sparkline::default().data(values).max(most.max(1)).block(axis);
     frame.render_widget(line.style(paint.style(tone)).absent_value_symbol(" "), right);
 }
 
@@ -257,7 +291,7 @@ fn tabs(top: &Top, paint: &Paint) -> Text<'static> {
 fn heads(top: &Top, paint: &Paint) -> Text<'static> {
     let table = &top.picture.lists[top.active];
     let cells = table.heads.iter().map(|head| head.text);
-    paint.line(&[(Tone::Dim, &format!("  {}", joined(cells, &table.heads)))])
+    paint.line(&[(Tone::Dim, &format!("  {}", joined(cells, &table.heads, paint.width - 2)))])
 }
 
 /// The rows that fit.
@@ -268,7 +302,8 @@ fn rows(top: &mut Top, frame: &mut Frame<'_>, paint: &Paint, area: Rect) {
     for ((place, row), y) in list.on_screen(area.height.into()).zip(area.y..) {
         let row = &table.rows[row];
         let (tone, mark) = row.mark;
-        let text = format!(" {}", joined(row.cells.iter().map(String::as_str), &table.heads));
+        let cells = row.cells.iter().map(String::as_str);
+        let text = format!(" {}", joined(cells, &table.heads, paint.width - 2));
         let here = Rect { y, height: 1, ..area };
         frame.render_widget(paint.line(&[(tone, &mark.to_string()), (Tone::Plain, &text)]), here);
         if place == cursor {
@@ -277,22 +312,32 @@ fn rows(top: &mut Top, frame: &mut Frame<'_>, paint: &Paint, area: Rect) {
     }
 }
 
-fn joined<'a>(cells: impl Iterator<Item = &'a str>, heads: &[Head]) -> String {
-    let cell = |(cell, head): (&str, &Head)| {
-        let gap = " ".repeat(head.width.saturating_sub(safe::width(cell)));
-        if head.right { gap + cell } else { cell.to_owned() + &gap }
-    };
-    cells.zip(heads).map(cell).collect::<Vec<_>>().join("  ")
+/// The cells in their columns, in so much room. The last text that fits in part is cut.
+fn joined<'a>(cells: impl Iterator<Item = &'a str>, heads: &[Head], room: usize) -> String {
+    let mut line = String::new();
+    for (cell, head) in cells.zip(heads).filter(|(_, head)| head.is_shown) {
+        let room = room.saturating_sub(safe::width(&line));
+        if room < if head.right { head.width } else { head.text.len() } {
+            break;
+        }
+        let width = head.width.min(room);
+        let cell = safe::cut(cell, width);
+        let gap = " ".repeat(width - safe::width(&cell));
+        line += &if head.right { gap + &cell } else { cell + &gap };
+        line += "  ";
+    }
+    line
 }
 
 /// A key, and what it does.
 type Key = (&'static str, &'static str);
 
-/// The keys of the list, the most needed ones first. They fit 80 columns.
+/// The keys of the list, the most needed ones first. All but the last fit 80 columns.
 const LIST: &[Key] = &[
     ("F1", "Help"),
     ("q", "Quit"),
     ("Tab", "List"),
+    ("Enter", "Job"),
     ("F3", "Search"),
     ("F4", "Filter"),
     ("F6", "Sort"),
@@ -306,7 +351,9 @@ fn foot(top: &Top, frame: &mut Frame<'_>, paint: &Paint, area: Rect) {
     let prompt = match &top.mode {
         Mode::List => return keys(LIST, frame, paint, area),
         Mode::Help => return keys(&[("any key", "Back")], frame, paint, area),
+        Mode::Details { .. } => return keys(&[("Up Down", "Move"), ("Esc", "Back")], frame, paint, area),
         Mode::Menu(_) => return keys(&[("Enter", "Choose"), ("Esc", "Back")], frame, paint, area),
+        Mode::Search(text) if !top.finds(text) => format!("No row has this text. Search: {text}"),
         Mode::Search(text) => format!("F3 next, Enter ends. Search: {text}"),
         Mode::Filter { .. } => format!("Enter keeps, Esc undoes. Filter: {}", top.filter),
     };
@@ -344,18 +391,13 @@ mod tests {
             for wanted in [[0, 1, 1], [1, 2, 16], [9, 9, 99], [usize::MAX; 3]] {
                 for history in [false, true] {
                     let all = Heights::new(height, wanted, history);
-                    let sum = all.notes
-                        + all.map
-                        + all.numbers
-                        + all.used
-                        + all.waiting
-                        + all.gap * (1 + u16::from(history))
-                        + all.list;
+                    let upper = all.notes + all.map + all.numbers + all.history;
+                    let sum = upper + all.gap * (1 + u16::from(history)) + all.list;
                     assert_eq!(sum + ALWAYS, height, "{wanted:?} {all:?}");
                 }
             }
         }
         let usual = Heights::new(24, [0, 1, 16], true);
-        assert_eq!((usual.map, usual.numbers, usual.used, usual.list), (16, 1, 1, 2));
+        assert_eq!((usual.map, usual.numbers, usual.history, usual.list), (16, 1, 1, 2));
     }
 }

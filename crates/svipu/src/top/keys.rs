@@ -14,6 +14,11 @@ const MOST_TEXT: usize = 40;
 pub(super) enum Mode {
     List,
     Help,
+    /// All about this job, from this line on.
+    Details {
+        job: String,
+        first: u16,
+    },
     /// The text that is searched for.
     Search(String),
     /// The filter before this one, which Esc brings back.
@@ -49,6 +54,10 @@ impl Top {
             return match key.code {
                 KeyCode::Char('c') => Next::Quit,
                 KeyCode::Char('z') => Next::Suspend,
+                KeyCode::Char('u') => {
+                    self.clear();
+                    Next::Stay
+                }
                 _ => Next::Stay,
             };
         }
@@ -59,6 +68,7 @@ impl Top {
         match std::mem::replace(&mut self.mode, Mode::List) {
             Mode::List => return self.list_key(key.code),
             Mode::Help => {}
+            Mode::Details { job, first } => self.details_key(job, first, key.code),
             Mode::Search(text) => self.search_key(text, key.code),
             Mode::Filter { before } => self.filter_key(before, key.code),
             Mode::Menu(menu) => self.menu_key(menu, key.code),
@@ -73,6 +83,11 @@ impl Top {
             KeyCode::Char('m') | KeyCode::Right => self.step_pod(1),
             KeyCode::Left => self.step_pod(-1),
             KeyCode::Char(' ') => self.paused = !self.paused,
+            KeyCode::Enter => {
+                if let Some(row) = self.chosen_row() {
+                    self.mode = Mode::Details { job: row.job.clone(), first: 0 };
+                }
+            }
             KeyCode::F(1) | KeyCode::Char('h' | '?') => self.mode = Mode::Help,
             KeyCode::F(3) | KeyCode::Char('/') => self.mode = Mode::Search(String::new()),
             KeyCode::F(4) | KeyCode::Char('\\') => self.mode = Mode::Filter { before: self.filter.clone() },
@@ -97,6 +112,26 @@ impl Top {
         }
     }
 
+    /// Clears the text that the user types. Elsewhere that is the filter.
+    fn clear(&mut self) {
+        match &mut self.mode {
+            Mode::Search(text) => text.clear(),
+            _ => self.filter.clear(),
+        }
+        self.arrange();
+    }
+
+    fn details_key(&mut self, job: String, first: u16, code: KeyCode) {
+        let last = u16::try_from(self.details(&job).lines().count().saturating_sub(1)).unwrap_or(u16::MAX);
+        let first = match code {
+            KeyCode::Up => first.saturating_sub(1),
+            KeyCode::Down => (first + 1).min(last),
+            KeyCode::Esc | KeyCode::Enter | KeyCode::Char('q') => return,
+            _ => first,
+        };
+        self.mode = Mode::Details { job, first };
+    }
+
     /// A key while a text is searched for. F3 goes to the next row with it.
     fn search_key(&mut self, mut text: String, code: KeyCode) {
         let next = usize::from(matches!(code, KeyCode::F(3)));
@@ -117,6 +152,12 @@ impl Top {
         if let Some(place) = places.find(|place| table.rows[list.shown[*place]].contains(text)) {
             list.cursor = place;
         }
+    }
+
+    /// Whether a row that is shown has this text.
+    pub(super) fn finds(&self, text: &str) -> bool {
+        let (list, text) = (&self.lists[self.active], text.to_lowercase());
+        list.shown.iter().any(|row| self.picture.lists[self.active].rows[*row].contains(&text))
     }
 
     fn filter_key(&mut self, before: String, code: KeyCode) {
@@ -173,7 +214,8 @@ impl Top {
     /// The menu of columns.
     fn columns(&self) -> Menu {
         let own = ["order of places", "order of the line"][self.active].to_owned();
-        let heads = self.picture.lists[self.active].heads.iter().enumerate();
+        let heads =
+            self.picture.lists[self.active].heads.iter().enumerate().filter(|(_, head)| head.is_shown);
         let columns = heads.map(|(place, head)| (head.text.to_owned(), Choice::Column(Some(place))));
         let entries = std::iter::once((own, Choice::Column(None))).chain(columns).collect();
         Menu::new("Sort by", entries, Choice::Column(self.lists[self.active].order.column))

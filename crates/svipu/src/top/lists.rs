@@ -1,6 +1,6 @@
 //! The two lists: the partitions of a Pod, and the jobs that wait for its model.
 
-use vipu_status::{Model, Status, WaitingJob};
+use vipu_status::{Job, Model, Status, WaitingJob};
 
 use crate::map::Drawn;
 use crate::page::Tone;
@@ -18,7 +18,8 @@ struct Queued<'a> {
 /// The list of partitions. The mark of each is that on the map.
 pub(super) fn partitions(view: &View<'_>, drawn: Vec<Drawn<'_>>) -> Table {
     let chosen = drawn.into_iter().filter(|drawn| drawn.chosen);
-    let rows: Vec<_> = chosen.map(|drawn| ((drawn.tone, drawn.mark), drawn)).collect();
+    let job = |drawn: &Drawn<'_>| names::job(drawn.partition.job.as_deref());
+    let rows: Vec<_> = chosen.map(|drawn| ((drawn.tone, drawn.mark), job(&drawn), drawn)).collect();
     Table::new(view, &partition_fields(), &rows)
 }
 
@@ -26,7 +27,9 @@ pub(super) fn partitions(view: &View<'_>, drawn: Vec<Drawn<'_>>) -> Table {
 pub(super) fn waiting(view: &View<'_>, status: &Status, model: &Model) -> Table {
     let line = status.line.iter().filter(|job| *job.model == *model.name).zip(1..);
     let chosen = line.filter(|(job, _)| view.selection.has_owner(job.job.as_deref()));
-    let rows: Vec<_> = chosen.map(|(job, place)| ((Tone::Plain, ' '), Queued { place, job })).collect();
+    let name = |job: &WaitingJob| names::job(job.job.as_deref());
+    let rows: Vec<_> =
+        chosen.map(|(job, place)| ((Tone::Plain, ' '), name(job), Queued { place, job })).collect();
     Table::new(view, &waiting_fields(), &rows)
 }
 
@@ -34,6 +37,7 @@ fn partition_fields<'a>() -> Vec<Field<Drawn<'a>>> {
     vec![
         Field::text("JOB", 14, |row, _| names::job(row.partition.job.as_deref())),
         Field::text("USER", 12, |row, view| view.user(row.partition.job.as_deref())),
+        Field::text("NAME", 20, |row, _| name(row.partition.job.as_deref())),
         Field::number("IPUS", 6, |row, _| row.partition.size.to_string(), |row| row.partition.size.into()),
         Field::text("STATE", 9, |row, _| row.partition.state.name().to_owned()),
         Field::number(
@@ -52,10 +56,9 @@ fn partition_fields<'a>() -> Vec<Field<Drawn<'a>>> {
             |row| last(row.partition.ends),
         ),
         Field::text("PLACE", 20, |row, _| partition::place(row.partition)),
-        Field::text("NAME", 20, |row, _| {
-            names::or_dash(row.partition.job.as_deref().and_then(|job| job.name.as_deref()))
+        Field::text("REASON", 200, |row, _| {
+            reason(row.partition.reason.as_deref(), row.partition.size, &row.partition.model)
         }),
-        Field::text("REASON", 200, |row, _| names::or_dash(row.partition.reason.as_deref())),
     ]
 }
 
@@ -69,17 +72,31 @@ fn waiting_fields<'a>() -> Vec<Field<Queued<'a>>> {
         ),
         Field::text("JOB", 14, |row, _| names::job(row.job.job.as_deref())),
         Field::text("USER", 12, |row, view| view.user(row.job.job.as_deref())),
+        Field::text("NAME", 12, |row, _| name(row.job.job.as_deref())),
         Field::number("IPUS", 6, |row, _| row.job.size.to_string(), |row| row.job.size.into()),
+        Field::number("STARTS_IN", 10, |row, view| left(row.job.start, view), |row| last(row.job.start)),
+        Field::text("REASON", 80, |row, _| reason(row.job.reason.as_deref(), row.job.size, &row.job.model)),
+        // A narrow terminal cuts what is behind the reason.
         Field::number(
             "TIME_LIMIT",
             12,
             |row, _| limit(row.job.duration),
             |row| i64::try_from(row.job.duration).unwrap_or(i64::MAX),
         ),
-        Field::number("STARTS_IN", 10, |row, view| left(row.job.start, view), |row| last(row.job.start)),
-        Field::text("REASON", 52, |row, _| names::or_dash(row.job.reason.as_deref())),
         Field::text("PLACE", 40, |row, _| job_queue::place(row.job)),
     ]
+}
+
+/// The name of a job.
+fn name(job: Option<&Job>) -> String {
+    names::or_dash(job.and_then(|job| job.name.as_deref()))
+}
+
+/// A reason without what the list tells elsewhere, so that its rest fits a narrow terminal.
+fn reason(reason: Option<&str>, size: u32, model: &str) -> String {
+    let text = names::or_dash(reason);
+    let text = text.strip_prefix("vipu: ").unwrap_or(&text);
+    text.strip_prefix(&format!("{} of {model} needed, ", names::ipus(size))).unwrap_or(text).to_owned()
 }
 
 /// The time until then.
@@ -120,6 +137,8 @@ pub(super) struct Head {
     pub(super) text: &'static str,
     pub(super) right: bool,
     pub(super) width: usize,
+    /// Whether a row has something to tell in this column.
+    pub(super) is_shown: bool,
 }
 
 /// What a column is sorted by.
@@ -129,9 +148,10 @@ enum Key {
     Text(String),
 }
 
-/// A row with its mark on the map.
+/// A row with its mark on the map and the name of its job.
 pub(super) struct Row {
     pub(super) mark: (Tone, char),
+    pub(super) job: String,
     pub(super) cells: Vec<String>,
     keys: Vec<Key>,
 }
@@ -144,28 +164,29 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// The table of these rows, each with its mark.
-    pub(super) fn new<R>(view: &View<'_>, fields: &[Field<R>], rows: &[((Tone, char), R)]) -> Self {
+    /// The table of these rows, each with its mark and its job.
+    pub(super) fn new<R>(view: &View<'_>, fields: &[Field<R>], rows: &[((Tone, char), String, R)]) -> Self {
         let utf8 = view.surroundings.utf8();
         let cell = |field: &Field<R>, row: &R| {
             let text = (field.column.text)(row, view);
             let text = safe::cut(if text.is_empty() { "-" } else { &text }, field.column.width);
             if utf8 { text } else { safe::ascii(&text) }
         };
-        let row = |(mark, row): &((Tone, char), R)| {
+        let row = |(mark, job, row): &((Tone, char), String, R)| {
             let cells: Vec<_> = fields.iter().map(|field| cell(field, row)).collect();
             let key = |(field, cell): (&Field<R>, &String)| match field.number {
                 Some(number) => Key::Number(number(row)),
                 None => Key::Text(cell.to_lowercase()),
             };
             let keys = fields.iter().zip(&cells).map(key).collect();
-            Row { mark: *mark, cells, keys }
+            Row { mark: *mark, job: job.clone(), cells, keys }
         };
         let rows: Vec<_> = rows.iter().map(row).collect();
         let head = |(place, field): (usize, &Field<R>)| {
             let widest = rows.iter().map(|row| safe::width(&row.cells[place])).max().unwrap_or(0);
             let Column { head: text, right, .. } = field.column;
-            Head { text, right, width: widest.max(text.len()) }
+            let is_shown = rows.is_empty() || rows.iter().any(|row| row.cells[place] != "-");
+            Head { text, right, width: widest.max(text.len()), is_shown }
         };
         let heads = fields.iter().enumerate().map(head).collect();
         Self { heads, rows }

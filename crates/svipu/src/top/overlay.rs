@@ -2,37 +2,26 @@
 
 use ratatui::Frame;
 use ratatui::layout::{Margin, Rect};
-use ratatui::symbols::border;
-use ratatui::widgets::{Block, Clear};
+use ratatui::widgets::{Block, Clear, Paragraph, Wrap};
 
 use super::keys::Menu;
 use super::paint::{CHOSEN, Paint};
 use crate::safe;
 
-/// The frame of a menu on a terminal that takes only ASCII.
-const ASCII_BORDER: border::Set<'_> = border::Set {
-    top_left: "+",
-    top_right: "+",
-    bottom_left: "+",
-    bottom_right: "+",
-    vertical_left: "|",
-    vertical_right: "|",
-    horizontal_top: "-",
-    horizontal_bottom: "-",
-};
-
-const HELP: &str = "\
+/// The help.
+pub(super) const HELP: &str = "\
 svipu top shows the status document of slurmctld, as soon as it changes.
 
 q F10 Ctrl-C        quit                  Tab      the other list
 Up Down PgUp PgDn   move in the list      F3 /     search; F3 finds the next
 Home End            go to its ends        F4 \\     show only rows with a text
+Enter               all about the job     Ctrl-U   show all rows again
 m Right, Left       next, previous Pod    F6 >     sort; once more: reversed
 Space               pause, go on          u        show the jobs of one user
 Ctrl-Z              back to the shell     F1 h ?   this help
 
 The map has a mark for each IPU, in rows of IPU-Link domains.
-  A-Z a-z       used by a job; the list has its letter
+  A-Z a-z       used by a job, yours bold; no coloured block: being made
   +  prepared for a job without nodes     =  kept for a failed job
   -  leaving: being removed               #  of a partition without a job
   !  faulty, at an assumed place          ?  suspected after a refusal
@@ -42,17 +31,17 @@ A place with ~ is assumed: the controller has not listed the partition yet.
 FOR        the time in this state       LEFT       until its latest end
 STARTS_IN  the forecast for the IPUs; nodes and other needs may take longer
 
-used, 1 h      IPUs in use in the last hour. A full bar: all IPUs.
-waiting, 1 h   jobs in line. A full bar: the most jobs of this hour.";
+used, waiting   IPUs in use and jobs in line in the last hour";
 
-/// Draws the help.
-pub(super) fn help(frame: &mut Frame<'_>, paint: &Paint) {
+/// Draws a text over all but the last line, from one of its lines on.
+pub(super) fn text(frame: &mut Frame<'_>, text: &str, first: u16, paint: &Paint) {
     let mut area = frame.area();
     area.height = area.height.saturating_sub(1);
     frame.render_widget(Clear, area);
     let mut page = paint.page();
-    HELP.lines().for_each(|line| page.line(line));
-    frame.render_widget(paint.text(page.lines()), area);
+    text.lines().for_each(|line| page.line(line));
+    let text = Paragraph::new(paint.text(page.lines())).wrap(Wrap { trim: false });
+    frame.render_widget(text.scroll((first, 0)), area);
 }
 
 /// Draws a menu above the last line.
@@ -65,8 +54,7 @@ pub(super) fn menu(frame: &mut Frame<'_>, menu: &Menu, paint: &Paint) {
     let height = wanted.min(screen.height.saturating_sub(2));
     let area = Rect { x: 0, y: screen.height - 1 - height, width, height };
     frame.render_widget(Clear, area);
-    let border = if paint.utf8 { border::PLAIN } else { ASCII_BORDER };
-    frame.render_widget(Block::bordered().border_set(border).title(menu.title), area);
+    frame.render_widget(Block::bordered().title(menu.title), area);
     let inner = area.inner(Margin::new(1, 1));
     let first = (menu.cursor + 1).saturating_sub(inner.height.into());
     let shown = menu.entries.iter().enumerate().skip(first);

@@ -1,5 +1,6 @@
 //! Colours and safe texts for frames.
 
+use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Text};
 
@@ -68,6 +69,25 @@ impl Paint {
                 let block = if self.colour { block.bg(Color::Indexed(PALETTE[place])) } else { block };
                 if own { block.add_modifier(Modifier::BOLD) } else { block }
             }
+        }
+    }
+
+    /// Replaces the signs of bars and frames that the terminal lacks.
+    pub(super) fn fit(&self, buffer: &mut Buffer) {
+        for cell in buffer.content.iter_mut().filter(|cell| !self.utf8 && !cell.symbol().is_ascii()) {
+            cell.set_symbol(match cell.symbol() {
+                "▁" => "_",
+                "▂" => ".",
+                "▃" => ":",
+                "▄" => "-",
+                "▅" => "=",
+                "▆" => "+",
+                "▇" => "*",
+                "█" => "#",
+                "│" => "|",
+                "─" => "-",
+                _ => "+",
+            });
         }
     }
 }

@@ -6,11 +6,12 @@ use vipu_status::{Job, Model, Pod, Status};
 use vipu_types::Words;
 
 use super::keys::Mode;
-use super::lists::Order;
+use super::lists::{Order, Row};
 use super::picture::{self, Note, Picture};
 use crate::arguments::Common;
+use crate::page::Colours;
 use crate::view::{Selection, View};
-use crate::{Arguments, Output, Surroundings};
+use crate::{Arguments, Output, Surroundings, job, why};
 
 /// The time from which a read is said to hang.
 const LONG: Duration = Duration::from_secs(3);
@@ -164,6 +165,21 @@ impl Top {
         let pod = self.pods().get(self.pod()).copied();
         self.picture = pod.map_or_else(Picture::default, |pod| Picture::new(&view, &self.status, pod));
         self.arrange();
+    }
+
+    /// The chosen row of the list that is shown.
+    pub(super) fn chosen_row(&self) -> Option<&Row> {
+        let list = &self.lists[self.active];
+        self.picture.lists[self.active].rows.get(*list.shown.get(list.cursor)?)
+    }
+
+    /// What `svipu why` and `svipu job` tell about a job.
+    pub(super) fn details(&self, job: &str) -> String {
+        let mut common = self.common.clone();
+        (common.color, common.noheader) = (Some(Colours::Never), true);
+        let view = View::of(Selection::of_user(None), &self.status, &common, &self.surroundings);
+        let told = why::show(&view, job).and_then(|why| Ok(format!("{why}\n{}", job::show(&view, job)?)));
+        told.unwrap_or_else(|failure| failure.to_string())
     }
 
     /// Filters and sorts the lists anew.

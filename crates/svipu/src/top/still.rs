@@ -4,15 +4,15 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Cell;
 use ratatui::style::{Color, Modifier};
-use ratatui::symbols::bar;
+use ratatui::symbols::{bar, line};
 
 use super::state::Top;
 use crate::page::{Colours, PALETTE, Tone};
 use crate::svg::{Area, CHARACTER, LINE, Svg};
 
 /// The size of the frame, in characters.
-const COLUMNS: u16 = 100;
-const ROWS: u16 = 24;
+const COLUMNS: u16 = 120;
+const ROWS: u16 = 26;
 
 /// The bars of the last hour, in eighths of a line. Fonts leave gaps between them.
 const BARS: [&str; 8] = [
@@ -31,6 +31,8 @@ const BARS: [&str; 8] = [
 enum Part {
     Blank,
     Bar(usize),
+    /// An axis, which fonts would draw with gaps.
+    Axis,
     Text,
 }
 
@@ -75,6 +77,7 @@ fn draw(svg: &mut Svg, area: Area, cells: &[Cell]) {
             let height = LINE * eighths / BARS.len();
             svg.area(Area { y: area.y + LINE - height, height, ..area }, tone(&cells[0]), "", "");
         }
+        Part::Axis => svg.mark(area.x + CHARACTER / 2, area.y, LINE),
         Part::Text => {
             let text: String = cells.iter().map(Cell::symbol).collect();
             svg.text(area.x, area.y, tone(&cells[0]), &text);
@@ -86,6 +89,7 @@ fn part(cell: &Cell) -> Part {
     match BARS.iter().position(|bar| *bar == cell.symbol()) {
         Some(place) => Part::Bar(place + 1),
         None if cell.symbol() == " " => Part::Blank,
+        None if cell.symbol() == line::VERTICAL => Part::Axis,
         None => Part::Text,
     }
 }

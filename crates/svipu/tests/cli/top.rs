@@ -72,6 +72,10 @@ fn press(top: &mut Top, keys: &str) -> Next {
             "<F4>" => named(KeyCode::F(4)),
             "<F6>" => named(KeyCode::F(6)),
             "<F10>" => named(KeyCode::F(10)),
+            "<Ctrl-U>" => {
+                next = top.key(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL));
+                continue;
+            }
             text => text.chars().map(KeyCode::Char).collect(),
         };
         for code in codes {
@@ -99,7 +103,9 @@ fn cli_svipu_top_on_a_usual_terminal() {
 fn cli_svipu_top_on_a_large_terminal() {
     let mut top = start("", with_history(pod64()));
     press(&mut top, "<Tab>");
-    assert_snapshot!(picture(&mut top, (120, 40)));
+    assert_snapshot!(picture(&mut top, (120, 36)));
+    let mut top = start("", with_history(pod1024(64)));
+    assert_snapshot!(picture(&mut top, (200, 50)));
 }
 
 #[test]
@@ -148,7 +154,7 @@ fn cli_svipu_top_explains_its_keys_and_marks() {
 fn cli_svipu_top_draws_each_size() {
     for status in [with_history(pod64()), pod1024(1024), lost(), hostile(), empty()] {
         let mut top = start("", status);
-        for keys in ["<Esc>", "<Tab> <End>", "<F6>", "<Esc> u", "<Esc> h", "<Esc> / x"] {
+        for keys in ["<Esc>", "<Tab> <End>", "<Enter>", "<Esc> <F6>", "<Esc> u", "<Esc> h", "<Esc> / x"] {
             press(&mut top, keys);
             for width in [1, 2, 13, 29, 30, 31, 47, 80, 200] {
                 for height in [1, 2, 7, 8, 9, 23, 60] {
@@ -192,6 +198,53 @@ fn cli_svipu_top_gives_neighbours_other_colours() {
 }
 
 #[test]
+fn cli_svipu_top_tells_all_about_a_job() {
+    let mut top = start("--color always", pod64());
+    press(&mut top, "<Tab> <Enter>");
+    assert_snapshot!(picture(&mut top, USUAL));
+    press(&mut top, "<Down>");
+    assert!(!picture(&mut top, USUAL).contains("Job 30 of bob waits"), "the text moves");
+    assert_eq!(press(&mut top, "<Esc>"), Next::Stay);
+    assert!(picture(&mut top, USUAL).contains("[Waiting jobs 3]"));
+    press(&mut top, "<Tab> <Enter>");
+    assert!(picture(&mut top, USUAL).contains("Job 20 of alice does not wait: it has run for 10 min"));
+}
+
+#[test]
+fn cli_svipu_top_shows_only_columns_that_tell_something() {
+    let mut status = pod64();
+    status.partitions[3].reason = None;
+    let head = |status: &Status| {
+        let text = picture(&mut start("", status.clone()), USUAL);
+        text.lines().find(|line| line.contains("JOB")).unwrap().to_owned()
+    };
+    assert!(head(&pod64()).contains("REASON"));
+    assert!(!head(&status).contains("REASON"));
+}
+
+#[test]
+fn cli_svipu_top_tells_first_what_a_job_lacks() {
+    let mut status = pod64();
+    let long = "32 free, largest block 16; 16 kept of failed jobs; 8 drained";
+    status.line[0].reason = Some(format!("vipu: 32 IPUs of pod64 needed, {long}").into());
+    let mut top = start("", status);
+    press(&mut top, "<Tab>");
+    let text = picture(&mut top, USUAL);
+    assert!(
+        text.contains("32 free, largest block 16; 16 kep...\"") && text.contains("kept for job 30  "),
+        "{text}"
+    );
+    assert!(picture(&mut top, (120, 24)).contains(long));
+}
+
+#[test]
+fn cli_svipu_top_marks_the_whole_line() {
+    let buffer = draw(&mut start("", pod64()), USUAL).buffer().clone();
+    let reversed = |y| (0..USUAL.0).filter(|x| buffer[(*x, y)].modifier.contains(Modifier::REVERSED)).count();
+    assert!((0..USUAL.1 - 1).any(|y| reversed(y) == usize::from(USUAL.0)));
+}
+
+#[test]
 fn cli_svipu_top_as_a_picture() {
     for status in [with_history(pod64()), pod1024(1024), lost(), hostile(), empty()] {
         let svg = start("", status).svg();
@@ -210,7 +263,7 @@ fn cli_svipu_top_as_a_picture() {
     let areas = |class| svg.descendants().filter(|node| node.attribute("class") == Some(class)).count();
     // The third one is in the numbers by use.
     assert_eq!((areas("j0"), areas("j1")), (3, 1), "a block on the map, and one in the list");
-    assert!(areas("t4") > 1, "the last hour is made of bars");
+    assert!(areas("t4") > 1 && areas("axis") > 1, "the last hour is made of bars, with an axis");
     assert_eq!(texts.iter().filter(|node| node.text() == Some("ago")).count(), 1, "the age is told once");
     let dull = start("--color never", pod64()).svg();
     assert!(!dull.contains("class=\"j0\""));
@@ -252,8 +305,17 @@ fn cli_svipu_top_keys_search_and_filter() {
     press(&mut top, "<F4> alice <Enter> <Space>");
     assert!(picture(&mut top, USUAL).contains("[Partitions 2 of 5]"));
     assert!(picture(&mut top, USUAL).contains("PAUSED"));
-    press(&mut top, "/");
-    assert!(picture(&mut top, USUAL).contains("Search: "));
+    press(&mut top, "/ zzz");
+    assert!(picture(&mut top, USUAL).contains("No row has this text. Search: zzz"));
+    press(&mut top, "<Ctrl-U> BOB");
+    assert!(picture(&mut top, USUAL).contains("No row has this text. Search: BOB"), "the filter hides bob");
+    press(&mut top, "<Enter> <F4> <Ctrl-U> <Enter>");
+    assert!(picture(&mut top, USUAL).contains("[Partitions 5]"));
+    press(&mut top, "<F4> bob <Enter> <Ctrl-U>");
+    assert!(
+        picture(&mut top, USUAL).contains("[Partitions 5]"),
+        "the keys of the list clear the filter, too"
+    );
 }
 
 #[test]
@@ -261,7 +323,7 @@ fn cli_svipu_top_keys_choose_order_and_user() {
     let mut top = start("", pod64());
     press(&mut top, "<F6>");
     assert_snapshot!(picture(&mut top, USUAL));
-    press(&mut top, "<Down> <Down> <Down> <Enter>");
+    press(&mut top, "<Down> <Down> <Down> <Down> <Enter>");
     assert_eq!(chosen(&mut top), "+ 22", "the smallest first");
     press(&mut top, "> <Enter>");
     assert_eq!(chosen(&mut top), "A 20", "the largest first");
