@@ -4,6 +4,7 @@
 //!
 //! | path | answer |
 //! |---|---|
+//! | `GET /` | a page with links |
 //! | `GET /metrics` | all numbers in the text format of OpenMetrics, or the older one |
 //! | `GET /stats` | the numbers by model, as JSON |
 //! | `POST /query` | whether partitions of a size fit now |

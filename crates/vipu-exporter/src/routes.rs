@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::rejection::BytesRejection;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::{DefaultBodyLimit, FromRequest as _, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::{Html, IntoResponse as _, Response};
 use axum::routing::{get, post};
 
 use crate::answer::{self, Document, Read, Reader};
@@ -18,12 +17,18 @@ use crate::query;
 /// The size of the body of a request in bytes.
 const MOST_BODY: usize = 4 << 10;
 
+/// The page for people who look in with a browser.
+const INDEX: &str = "<!DOCTYPE html><title>svipu exporter</title><h1>svipu exporter</h1><ul>\
+    <li><a href=metrics>metrics</a><li><a href=stats>stats</a><li><a href=status>status</a>\
+    <li><a href=healthz>healthz</a></ul>";
+
 /// All paths.
 pub(crate) fn all(read: Arc<Read>) -> Router {
     let on_document = |make: fn(Document, i64) -> Response| {
         get(move |State(reader): State<Reader>| async move { reader.answer(make).await })
     };
     Router::new()
+        .route("/", get(async || Html(INDEX)))
         .route("/metrics", get(metrics))
         .route("/stats", on_document(stats))
         .route("/status", on_document(status))
@@ -66,8 +71,13 @@ fn status(document: Document, _now: i64) -> Response {
     }
 }
 
-async fn ask(State(reader): State<Reader>, body: Result<Bytes, BytesRejection>) -> Response {
-    let question = match body {
+async fn ask(State(reader): State<Reader>, request: Request) -> Response {
+    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    // Such a body need not be waited for.
+    if length.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > MOST_BODY as u64) {
+        return answer::error(StatusCode::PAYLOAD_TOO_LARGE, "a question is shorter than 4 KiB");
+    }
+    let question = match Bytes::from_request(request, &()).await {
         Ok(body) => query::read(&body),
         Err(why) => return answer::error(why.status(), &why.body_text()),
     };

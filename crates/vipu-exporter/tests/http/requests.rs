@@ -115,3 +115,15 @@ fn cli_exporter_gives_other_hosts_the_document_without_owners() {
     let refused = exporter.get("/status");
     assert!(refused.code == 503 && refused.body.contains("it is no status document: EOF"), "{refused:?}");
 }
+
+#[test]
+fn cli_exporter_has_a_page_with_links() {
+    let exporter = Exporter::start();
+    let page = exporter.get("/");
+    assert!(page.code == 200 && page.head.contains("content-type: text/html"), "{page:?}");
+    assert!(
+        ["metrics", "stats", "status", "healthz"]
+            .iter()
+            .all(|path| page.body.contains(&format!("href={path}")))
+    );
+}
