@@ -144,7 +144,13 @@ impl Asked {
             _ => value,
         };
         match option {
-            JobOption::Ipus => self.ipus = Some(count(option, value)?),
+            JobOption::Ipus => match value.split_once(':') {
+                Some((model, ipus)) if ModelName::new(model).is_ok() && ipus.parse::<u64>().is_ok() => {
+                    let wanted = format_args!("a number alone, as in --ipus={ipus} --ipu-model={model},");
+                    return Err(bad(option, value, wanted));
+                }
+                _ => self.ipus = Some(count(option, value)?),
+            },
             JobOption::Model => {
                 let model =
                     ModelName::new(value).map_err(|_| bad(option, value, "the name of a Pod model"))?;
@@ -197,7 +203,9 @@ impl Asked {
             };
         };
         if let Some(ipus) = self.ipus.filter(|&ipus| gres.ipus().is_some_and(|other| other != ipus)) {
-            return Err(words!("--ipus={ipus} and --gres={gres} are two numbers of IPUs: give one"));
+            return Err(words!(
+                "--ipus={ipus} and --gres={gres} are two numbers of IPUs: give one (another plugin may have set the --gres)"
+            ));
         }
         match (&self.model, &gres.of) {
             (Some(model), Some(other)) if *model != other.model() => {

@@ -59,6 +59,11 @@ fn a_value_that_means_nothing_is_told_in_one_line() {
         (JobOption::Ipus, "+1", "--ipus=+1: a number of IPUs, 1 or more, is needed"),
         (JobOption::Ipus, "16\n", "--ipus=16\\n: a number of IPUs, 1 or more, is needed"),
         (JobOption::Ipus, "99999999999999999999", "--ipus=99999999999999999999: is more than any system has"),
+        (
+            JobOption::Ipus,
+            "pod64:4",
+            "--ipus=pod64:4: a number alone, as in --ipus=4 --ipu-model=pod64, is needed",
+        ),
         (JobOption::Gcds, "4294967296", "--ipu-gcds=4294967296: is more than any system has"),
         (JobOption::Replicas, "x", "--ipu-replicas=x: a number of replicas, 1 or more, is needed"),
         (JobOption::Model, "a b", "--ipu-model=a b: the name of a Pod model is needed"),
@@ -98,7 +103,11 @@ fn options_and_gres_are_one_request() {
         (&[(Ipus, "16")], "vipu:pod64", "vipu:pod64:16"),
         (&[(Model, "pod64")], "vipu:16", "vipu:pod64:16"),
         (&[(Gcds, "2")], "vipu:16", "vipu:16"),
-        (&[(Ipus, "8")], "vipu:16", "--ipus=8 and --gres=vipu:16 are two numbers of IPUs: give one"),
+        (
+            &[(Ipus, "8")],
+            "vipu:16",
+            "--ipus=8 and --gres=vipu:16 are two numbers of IPUs: give one (another plugin may have set the --gres)",
+        ),
         (
             &[(Model, "pod16")],
             "vipu:pod64:4",

@@ -77,9 +77,13 @@ pub(super) fn register(registrar: &Registrar) {
 
 /// The options that the command's own variables give, as in `SBATCH_IPUS=16`.
 fn given() -> Vec<input::Given> {
+    input::given(&program(), |name| std::env::var_os(name))
+}
+
+/// The name of the command that runs.
+fn program() -> String {
     let program = std::env::current_exe().ok();
-    let program = program.as_deref().and_then(Path::file_name).and_then(OsStr::to_str).unwrap_or_default();
-    input::given(program, |name| std::env::var_os(name))
+    program.as_deref().and_then(Path::file_name).and_then(OsStr::to_str).unwrap_or_default().to_owned()
 }
 
 /// Removes all variables that Slurm would read as options, so that no program started by this command
@@ -132,7 +136,12 @@ unsafe extern "C" fn take(index: c_int, value: *const c_char, remote: c_int) -> 
                 log(&format!("{why}{source}"));
                 FAILURE
             }
-            _ => SUCCESS,
+            _ => {
+                let env = |name: &str| std::env::var_os(name);
+                let warning = input::warning(&program(), *option, &value, env).filter(|_| remote == 0);
+                warning.iter().for_each(|warning| log(warning));
+                SUCCESS
+            }
         }
     };
     catch_unwind(take).unwrap_or(FAILURE)
