@@ -181,7 +181,8 @@ impl Models {
             return Err(self.refusal(Fault::NotWhole(name.clone(), whole), valid(&[whole.get().into()])));
         }
         let size = model.size_for(asked, most.ipus).map_err(|why| {
-            if matches!(why, NotASize::NotPowerOfTwo { .. }) && model.rounds_up() {
+            let has_no_size = model.rounds_up() || asked > most.ipus.into();
+            if matches!(why, NotASize::NotPowerOfTwo { .. }) && has_no_size {
                 return self.refusal(Fault::TooLarge(most.to_string()), valid(&[largest]));
             }
             let nearest = match why {

@@ -74,7 +74,7 @@ fn a_refusal_names_valid_requests_and_the_models() {
     let one = models(&[("pod64", 64)]);
     for (asked, line) in [
         ("vipu:pod64:3", "3 IPUs is not a power of two; valid: --gres=vipu:pod64:2 or --gres=vipu:pod64:4"),
-        ("vipu:65", "65 IPUs is not a power of two; valid: --gres=vipu:pod64:64"),
+        ("vipu:65", "a job on pod64 gets at most 64 IPUs; valid: --gres=vipu:pod64:64"),
         ("vipu:0", "a partition has at least 1 IPU; valid: --gres=vipu:pod64:1"),
         ("vipu:128", "a job on pod64 gets at most 64 IPUs; valid: --gres=vipu:pod64:64"),
         ("vipu:pod99:4", "there is no model pod99; valid: --gres=vipu:pod64:4"),
