@@ -6,7 +6,7 @@ mod drains;
 mod free;
 mod named_ipus;
 
-use ledger::{Action, Drain, DrainScope, DriverAction, Event, ModelFacts, Seconds};
+use ledger::{Action, Drain, DrainScope, DrainedPart, DriverAction, Event, ModelFacts, Seconds};
 use tracing::{info, warn};
 use vipu_admin::{Answer, Request};
 use vipu_types::{Words, shown, words};
@@ -108,6 +108,10 @@ fn words(request: &Request) -> String {
     format!("{}{target}{reason}", request.action())
 }
 
+/// Neighbouring IPUs are told by the first and the last.
 fn list(scopes: &[DrainScope]) -> String {
+    if let [first @ DrainScope { part: DrainedPart::Ipu(_), .. }, _, .., last] = scopes {
+        return format!("{first} to {last}");
+    }
     scopes.iter().map(DrainScope::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -1,34 +1,49 @@
 //! IPUs as an administrator names them.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use ledger::{Contact, DrainScope, DrainedPart, ModelView, Place, PodView};
 use vipu_types::{ControllerName, ModelName, Placement, Words, shown, words};
 
-/// A model, a partition of a pool, a controller, or one IPU of a controller.
+/// A model, a partition of a pool, a controller, or neighbouring IPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Ipus {
     /// A model. If no model has this name, a partition.
     Named(String),
     Controller(ControllerName),
-    Place(ControllerName, Place),
+    /// The IPUs from a place to an index of the same domain. Without a controller: that of the only one.
+    Places(Option<ControllerName>, Place, u32),
 }
 
 impl Ipus {
-    /// Reads `MODEL`, `PARTITION`, `HOST:PORT` or `HOST:PORT/DOMAIN:INDEX`.
+    /// Reads `MODEL`, `PARTITION`, `HOST:PORT`, `DOMAIN:INDEX`, `DOMAIN:FIRST-LAST`, or one of these places after
+    /// `HOST:PORT/`.
     pub(super) fn parse(text: &str) -> Result<Self, Words> {
         let (whole, place) = text.split_once('/').map_or((text, None), |(whole, place)| (whole, Some(place)));
         let controller = || whole.parse::<ControllerName>().map_err(Words::of);
+        let places =
+            |controller, text| places(text).map(|(first, last)| Self::Places(controller, first, last));
+        // No host has a number as its name.
+        let is_domain = |(host, _): (&str, &str)| host.bytes().all(|byte| byte.is_ascii_digit());
         match place {
-            Some(place) => Ok(Self::Place(controller()?, self::place(place)?)),
+            Some(place) => places(Some(controller()?), place),
+            None if whole.split_once(':').is_some_and(is_domain) => places(None, whole),
             None if whole.contains(':') => Ok(Self::Controller(controller()?)),
             None => Ok(Self::Named(ModelName::new(whole).map_err(Words::of)?.to_string())),
         }
     }
 
-    /// Whether a drain is about exactly these IPUs, of any model.
+    /// Whether a drain is about exactly these IPUs, or one of these places, of any model.
     pub(super) fn is(&self, scope: &DrainScope) -> bool {
-        *self == Self::from(scope)
+        match (self, &scope.part) {
+            (Self::Places(controller, first, last), DrainedPart::Ipu(place)) => {
+                (controller.is_none() || *controller == scope.controller)
+                    && place.domain == first.domain
+                    && (first.index..=*last).contains(&place.index)
+            }
+            _ => *self == Self::from(scope),
+        }
     }
 
     /// These IPUs in each of the models that has them.
@@ -49,9 +64,25 @@ impl Ipus {
             Self::Controller(controller) => {
                 on(controller).map(|model| scope(model, Some(controller), DrainedPart::All)).collect()
             }
-            Self::Place(controller, place) => {
-                on(controller).try_for_each(|model| may_drain_place(model, controller, *place))?;
-                on(controller).map(|model| scope(model, Some(controller), DrainedPart::Ipu(*place))).collect()
+            Self::Places(controller, first, last) => {
+                let all: BTreeSet<_> = models.iter().flat_map(|model| &model.facts.controllers).collect();
+                let controller = match (controller, all.first()) {
+                    (Some(controller), _) => controller,
+                    (None, Some(only)) if all.len() == 1 => only,
+                    _ => {
+                        return Err(words!(
+                            "each controller has {self}: write HOST:PORT/{self}; known are {}",
+                            known(models)
+                        ));
+                    }
+                };
+                let at = |index| Place { index, ..*first };
+                on(controller).try_for_each(|model| may_drain_place(model, controller, at(*last)))?;
+                let scopes = |model| {
+                    (first.index..=*last)
+                        .map(move |it| scope(model, Some(controller), DrainedPart::Ipu(at(it))))
+                };
+                on(controller).flat_map(scopes).collect()
             }
         };
         match scopes.is_empty() {
@@ -76,7 +107,9 @@ impl From<&DrainScope> for Ipus {
             (_, DrainedPart::Partition(partition)) => Self::Named(partition.to_string()),
             (None, _) => Self::Named(scope.model.to_string()),
             (Some(controller), DrainedPart::All) => Self::Controller(controller.clone()),
-            (Some(controller), DrainedPart::Ipu(place)) => Self::Place(controller.clone(), *place),
+            (Some(controller), DrainedPart::Ipu(place)) => {
+                Self::Places(Some(controller.clone()), *place, place.index)
+            }
         }
     }
 }
@@ -87,17 +120,24 @@ impl fmt::Display for Ipus {
         match self {
             Self::Named(name) => write!(f, "{name}"),
             Self::Controller(controller) => write!(f, "{controller}"),
-            Self::Place(controller, Place { domain, index }) => write!(f, "{controller}/{domain}:{index}"),
+            Self::Places(controller, Place { domain, index }, last) => {
+                controller.iter().try_for_each(|controller| write!(f, "{controller}/"))?;
+                write!(f, "{domain}:{index}")?;
+                if last == index { Ok(()) } else { write!(f, "-{last}") }
+            }
         }
     }
 }
 
-/// Reads `DOMAIN:INDEX`, the form in which svipu shows places.
-fn place(text: &str) -> Result<Place, Words> {
-    let numbers = text
-        .split_once(':')
-        .and_then(|(domain, index)| Some(Place { domain: domain.parse().ok()?, index: index.parse().ok()? }));
-    numbers.ok_or_else(|| words!("'{}' is no place: write DOMAIN:INDEX, for example 0:5", shown(text)))
+/// Reads `DOMAIN:INDEX` or `DOMAIN:FIRST-LAST`, the forms in which svipu shows places.
+fn places(text: &str) -> Result<(Place, u32), Words> {
+    let numbers = text.split_once(':').and_then(|(domain, indices)| {
+        let (first, last) = indices.split_once('-').unwrap_or((indices, indices));
+        let (index, last) = (first.parse().ok()?, last.parse().ok()?);
+        (index <= last).then_some((Place { domain: domain.parse().ok()?, index }, last))
+    });
+    let wanted = "write DOMAIN:INDEX or DOMAIN:FIRST-LAST, for example 0:5 or 0:8-11";
+    numbers.ok_or_else(|| words!("'{}' is no place: {wanted}", shown(text)))
 }
 
 /// Whether slurm-vipu can keep this IPU free, and whether it exists.
@@ -116,7 +156,13 @@ fn may_drain_place(model: &ModelView, controller: &ControllerName, place: Place)
         ));
     }
     let pod = model.pods.iter().find(|pod| pod.id.controller == *controller);
-    let Some(pod) = pod.filter(|pod| pod.contact == Contact::Reached) else { return Ok(()) };
+    let Some(pod) = pod.filter(|pod| pod.contact == Contact::Reached) else {
+        let domain = model.facts.domain_size;
+        return match place.index < domain.get() {
+            true => Ok(()),
+            false => Err(words!("{controller} has no {place}: a domain has {domain} IPUs")),
+        };
+    };
     let domain = model.facts.domain_size.get().min(pod.ipus.next_power_of_two());
     match place.number(domain).filter(|ipu| *ipu < pod.ipus as usize) {
         Some(_) => Ok(()),

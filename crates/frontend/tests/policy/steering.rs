@@ -89,6 +89,15 @@ fn cli_steer_ipus_are_drained_and_resumed_by_their_names() {
             ("resume a:8090", "refused: a:8090 is not drained; drained: pod64, b:8090, c:8090/0:3"),
             ("resume b:8090", "done: resumed pod16 (b:8090), pod64 (b:8090)"),
             ("resume c:8090/0:3", "done: resumed IPU 3 of domain 0 of pod4 (c:8090)"),
+            (
+                "drain c:8090/0:1-3",
+                "done: drained IPU 1 of domain 0 of pod4 (c:8090) to IPU 3 of domain 0 of pod4 (c:8090): new switch; jobs that have IPUs there go on",
+            ),
+            (
+                "resume 0:1-2",
+                "done: resumed IPU 1 of domain 0 of pod4 (c:8090), IPU 2 of domain 0 of pod4 (c:8090)",
+            ),
+            ("resume 0:3", "done: resumed IPU 3 of domain 0 of pod4 (c:8090)"),
             ("resume pod64", "done: resumed pod64"),
             ("resume pod64", "refused: pod64 is not drained; drained: no IPUs"),
         ],
@@ -110,7 +119,15 @@ fn cli_steer_ipus_that_cannot_be_drained_are_refused_with_the_reason() {
                 "refused: d:8090 is unknown; known are pod16 (b:8090), pod4 (c:8090), pod64 (a:8090, b:8090)",
             ),
             ("drain c:8090/0:4", "refused: c:8090 has no IPU 4 of domain 0: it has 4 IPUs, 4 in a domain"),
-            ("drain c:8090/5", "refused: '5' is no place: write DOMAIN:INDEX, for example 0:5"),
+            (
+                "drain c:8090/5",
+                "refused: '5' is no place: write DOMAIN:INDEX or DOMAIN:FIRST-LAST, for example 0:5 or 0:8-11",
+            ),
+            ("drain c:8090/0:2-4", "refused: c:8090 has no IPU 4 of domain 0: it has 4 IPUs, 4 in a domain"),
+            (
+                "drain 0:3",
+                "refused: each controller has 0:3: write HOST:PORT/0:3; known are pod16 (b:8090), pod4 (c:8090), pod64 (a:8090, b:8090)",
+            ),
             (
                 "drain a:8090/0:3",
                 "refused: a:8090 itself chooses the IPUs of partitions (Placement=controller of pod64), so that slurm-vipu cannot keep one of them free: drain the controller, or take the IPU out of service there",
