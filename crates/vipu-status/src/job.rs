@@ -22,6 +22,9 @@ pub struct Job {
     pub name: Option<Arc<str>>,
     /// The numeric id of its user.
     pub user: u32,
+    /// The name of its user. svipu adds it to its JSON: slurmctld looks no names up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_name: Option<Arc<str>>,
     /// The Slurm partition in which it runs or was last tried.
     pub slurm_partition: Option<Arc<str>>,
     /// The name of its QOS. None without accounting.

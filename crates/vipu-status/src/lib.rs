@@ -32,6 +32,8 @@ pub use own_jobs::{OwnJobs, OwnPartition, OwnWaitingJob};
 pub use partition::{Partition, State};
 pub use pod::{Contact, ControllerCounters, Ipus, OtherIpus, OtherUse, Place, Pod, PoolBlock, PoolState};
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 /// The time limit, in seconds, of waiting jobs without one: a year, as Slurm counts for them.
@@ -138,6 +140,13 @@ impl Status {
     /// The writer's.
     pub fn write_json(&self, to: impl std::io::Write) -> serde_json::Result<()> {
         serde_json::to_writer(to, self)
+    }
+
+    /// All jobs that the reader may know.
+    pub fn jobs_mut(&mut self) -> impl Iterator<Item = &mut Job> {
+        let waiting = self.line.iter_mut().chain(&mut self.not_in_line).map(|it| &mut it.job);
+        let jobs = self.partitions.iter_mut().map(|it| &mut it.job).chain(waiting);
+        jobs.filter_map(|job| job.as_mut().map(Arc::make_mut))
     }
 
     /// The document without reservations. The starts of jobs in it heed them.

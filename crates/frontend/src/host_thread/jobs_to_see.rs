@@ -76,6 +76,7 @@ fn see(frontend: &Frontend, job: impl crate::slurm::Job, reasons: &ReasonRecheck
             name: job.name().map(Arc::from),
             slurm_partition: job.slurm_partition().map(Arc::from),
             qos: job.qos().map(Arc::from),
+            ..Job::default()
         }),
         reason: waits.then(|| reasons.in_full(job)).flatten().map(Arc::from),
         tasks: job.tasks_left().max(1),
@@ -93,6 +94,7 @@ fn see(frontend: &Frontend, job: impl crate::slurm::Job, reasons: &ReasonRecheck
             job if job.is_suspended() => LatestEnd::Suspended,
             _ => LatestEnd::Over,
         },
+        begins: job.begin_time(),
     }
 }
 

@@ -21,7 +21,7 @@ use std::cmp::Reverse;
 
 use ledger::{Millis, Rank, Seconds};
 use vipu_forecast::ModelForecast;
-use vipu_status::{Counters, Status, WaitingJob, Writer};
+use vipu_status::{Counters, State, Status, WaitingJob, Writer};
 use vipu_types::{IpuCount, ModelName};
 
 use self::clocks::Clocks;
@@ -86,10 +86,11 @@ impl StatusComposer {
             model(frontend, &mut self.held, clocks, &self.history, state, conf, &mut partitions)
         });
         let models: Vec<_> = models.collect();
+        let with_last_run = with_last_run(&partitions, &jobs);
         let (partitions, ids): (Vec<_>, Vec<u32>) = partitions.into_iter().unzip();
         jobs.extend(ids);
-        let not_in_line = self.not_in_line(clocks, &jobs, &seen);
-        self.look_at_jobs(frontend, jobs, &seen);
+        let not_in_line = self.not_in_line(clocks, &jobs, &with_last_run, &seen);
+        self.look_at_jobs(frontend, jobs, &with_last_run, &seen);
         let mut status = Status {
             schema: vipu_status::SCHEMA,
             written: clocks.unix,
@@ -175,10 +176,14 @@ impl StatusComposer {
         &mut self,
         clocks: Clocks,
         jobs: &HashSet<u32>,
+        with_last_run: &HashSet<u32>,
         seen: &HashMap<u32, Arc<SeenJob>>,
     ) -> Vec<WaitingJob> {
-        let others: BTreeMap<_, _> =
-            seen.iter().filter(|(id, _)| !jobs.contains(id) && !self.before.contains(id)).collect();
+        let is_elsewhere = |id: &u32, seen: &SeenJob| match with_last_run.contains(id) {
+            true => seen.is_elsewhere(),
+            false => !jobs.contains(id) && !self.before.contains(id),
+        };
+        let others: BTreeMap<_, _> = seen.iter().filter(|(id, seen)| is_elsewhere(id, seen)).collect();
         let others =
             others.into_iter().filter_map(|(id, seen)| Some((*id, &**seen, seen.waits_for.as_ref()?)));
         let row = |(id, seen, (model, size)): (u32, &SeenJob, &(ModelName, IpuCount))| WaitingJob {
@@ -190,7 +195,7 @@ impl StatusComposer {
             rank: seen.rank,
             duration: seen.time_limit(),
             controllers: Vec::new(),
-            not_before: clocks.unix,
+            not_before: seen.begins.max(clocks.unix),
             behind: None,
             reason: seen.reason.clone(),
             start: None,
@@ -202,7 +207,13 @@ impl StatusComposer {
 
     /// Has the host thread look at the jobs that it has not seen,
     /// and from time to time at all jobs with IPUs.
-    fn look_at_jobs(&mut self, frontend: &Frontend, jobs: HashSet<u32>, seen: &HashMap<u32, Arc<SeenJob>>) {
+    fn look_at_jobs(
+        &mut self,
+        frontend: &Frontend,
+        jobs: HashSet<u32>,
+        with_last_run: &HashSet<u32>,
+        seen: &HashMap<u32, Arc<SeenJob>>,
+    ) {
         let still_waits = |job, seen: &SeenJob| seen.waits_for.is_some() && !self.before.contains(&job);
         frontend.seen_jobs.retain(|job, seen| jobs.contains(&job) || still_waits(job, seen));
         self.keys.retain(|job, _| jobs.contains(job) || seen.contains_key(job));
@@ -213,7 +224,9 @@ impl StatusComposer {
         }
         let known: HashSet<u32> = jobs.iter().chain(seen.keys()).copied().collect();
         let has_left = |job: &u32| self.before.contains(job) && !jobs.contains(job);
-        let is_wanted = |job: &u32| all || !seen.contains_key(job) || has_left(job);
+        let has_ended = |job: &u32, seen: &SeenJob| with_last_run.contains(job) && seen.is_running();
+        let is_wanted =
+            |job: &u32| all || seen.get(job).is_none_or(|seen| has_ended(job, seen)) || has_left(job);
         let wanted: Vec<u32> = known.into_iter().filter(is_wanted).collect();
         if all || !wanted.is_empty() {
             frontend.outside().ask_host(HostTask::LookAtJobs { jobs: wanted, and_all_pending: all });
@@ -248,6 +261,14 @@ fn forecast(status: &mut Status) {
             job.planned_places = start.places;
         }
     }
+}
+
+/// The jobs whose partition is on its way out after a run, and that are not in line. They may wait for the next run, after
+/// a requeue.
+fn with_last_run(partitions: &[(vipu_status::Partition, u32)], in_line: &HashSet<u32>) -> HashSet<u32> {
+    let is_leaving = |state| matches!(state, State::Ending | State::Resetting | State::Removing);
+    let leaving = partitions.iter().filter(|(it, _)| is_leaving(it.state)).map(|(_, job)| *job);
+    leaving.filter(|job| !in_line.contains(job)).collect()
 }
 
 /// The partitions of all claims, each with its job's id.

@@ -24,6 +24,8 @@ pub(crate) struct SeenJob {
     /// because it is held. None if the last look showed otherwise.
     pub(crate) elsewhere_since: Option<Seconds>,
     pub(crate) latest_end: LatestEnd,
+    /// The earliest start that its user or Slurm has set (`--begin`, a requeue), as a Unix time.
+    pub(crate) begins: i64,
 }
 
 /// The latest end of a job.
@@ -68,7 +70,17 @@ impl SeenJob {
     /// Whether it waits for something else than IPUs, and no scheduler has asked for its IPUs since that was first
     /// seen. A scheduler also asks for the IPUs of a job whose limits it checks later.
     pub(super) fn waits_elsewhere(&self, asked: Seconds) -> bool {
-        self.waits_for.is_some() && self.elsewhere_since.is_some_and(|since| asked <= since)
+        self.is_elsewhere() && self.elsewhere_since.is_some_and(|since| asked <= since)
+    }
+
+    /// Whether it waits for something else than IPUs, as after a requeue.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        self.waits_for.is_some() && self.elsewhere_since.is_some()
+    }
+
+    /// Whether the last look was before the end of its run, if that has ended.
+    pub(super) fn is_running(&self) -> bool {
+        matches!(self.latest_end, LatestEnd::At(_) | LatestEnd::Open)
     }
 
     pub(super) fn is_suspended(&self) -> bool {
@@ -197,6 +209,7 @@ pub(super) mod tests {
             waits_for: Some((ModelName::new("pod64").unwrap(), IpuCount::new(32).unwrap())),
             elsewhere_since: None,
             latest_end: LatestEnd::AfterStart(3600),
+            begins: 0,
         }
     }
 

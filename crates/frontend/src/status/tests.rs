@@ -1,9 +1,10 @@
 use std::cmp::Reverse;
 use std::time::Duration;
 
-use ledger::{Action, Claim, Event, KnownJobs, ModelFacts, WholeTimes, Wish};
-use vipu_types::{Placement, PodId};
+use ledger::{Action, Claim, Ending, Event, KnownJobs, ModelFacts, WholeTimes, Wish};
+use vipu_types::{JobRun, PartitionId, Placement, PodId, Shape};
 
+use super::seen_jobs::LatestEnd;
 use super::seen_jobs::tests::{held, in_line, unlimited};
 use super::*;
 use crate::clocks_and_queues::Outside;
@@ -114,4 +115,41 @@ fn cli_status_end_of_a_job_without_a_time_limit_is_unknown() {
         assert_eq!((seen.ends(NOW.0), seen.is_unlimited()), (None, true), "{seen:?}");
     }
     assert_eq!((in_line().ends(NOW.0), in_line().is_unlimited()), (Some(NOW.0 + 3600), false));
+}
+
+#[test]
+fn cli_status_has_a_requeued_job_beside_the_partition_of_its_last_run() {
+    once(|| {
+        let (frontend, mut composer) = (site(), StatusComposer::default());
+        let running = SeenJob { latest_end: LatestEnd::At(NOW.0 + 60), waits_for: None, ..in_line() };
+        frontend.seen_jobs.note(7, Some(running));
+        let partition = PartitionId::of_run("slurm", 7, 0).unwrap();
+        let claim = Claim {
+            partition: partition.clone(),
+            run: JobRun { job: 7, restart: 0, start: 0 },
+            task: None,
+            user: 1000,
+            model: ModelName::new("pod64").unwrap(),
+            controller: "a:8090".parse().unwrap(),
+            size: IpuCount::new(4).unwrap(),
+            shape: Shape::OPEN,
+            slurm_partition: None,
+            ipus: (0..4).map(|ipu| ledger::Place::numbered(ipu, 16)).collect(),
+            nodes: Vec::new(),
+        };
+        for event in [Event::begin(claim), Event::Up(partition.clone()), Event::Launched(partition)] {
+            frontend.tell(event);
+        }
+        let nobody: [Vec<u32>; 2] = Default::default();
+        assert_eq!(ids(&mut composer, &frontend), nobody);
+        frontend.tell(Event::Fini { job: 7, ending: Ending::Unheld });
+        assert_eq!(ids(&mut composer, &frontend), nobody, "it may have ended");
+        let requeued = SeenJob { begins: NOW.0 + 120, ..held(NOW) };
+        frontend.seen_jobs.note(7, Some(requeued));
+        let status = composer.compose(&frontend, Writer::default(), BTreeMap::new());
+        assert_eq!(
+            (status.partitions[0].state, status.not_in_line[0].not_before),
+            (State::Ending, NOW.0 + 120)
+        );
+    });
 }
