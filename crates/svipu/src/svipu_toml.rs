@@ -1,5 +1,6 @@
 //! The tool's own configuration: svipu.toml of the user, and that of the host.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -28,16 +29,17 @@ pub(crate) struct Configuration {
     model: Option<String>,
     /// The network between the nodes of jobs.
     pub(crate) interface: Option<Interface>,
+    /// The columns of lists, as `--format` takes them.
     #[serde(default)]
-    columns: Columns,
+    columns: BTreeMap<List, String>,
 }
 
-/// The columns of lists, as `--format` takes them.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Columns {
-    queue: Option<String>,
-    partitions: Option<String>,
+/// A list with columns of choice.
+#[derive(Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "lowercase")]
+enum List {
+    Queue,
+    Partitions,
 }
 
 impl Configuration {
@@ -74,25 +76,22 @@ impl Configuration {
             color: self.color.or(other.color),
             model: self.model.or(other.model),
             interface: self.interface.or(other.interface),
-            columns: Columns {
-                queue: self.columns.queue.or(other.columns.queue),
-                partitions: self.columns.partitions.or(other.columns.partitions),
-            },
+            columns: other.columns.into_iter().chain(self.columns).collect(),
         }
     }
 
     /// The options of a command line, with those that it leaves to the files.
     pub(crate) fn complete(&self, common: &Common, command: &Command) -> Common {
         let columns = match command {
-            Command::Queue => &self.columns.queue,
-            Command::Partitions => &self.columns.partitions,
-            _ => &None,
+            Command::Queue => self.columns.get(&List::Queue),
+            Command::Partitions => self.columns.get(&List::Partitions),
+            _ => None,
         };
         let mut common = common.clone();
         common.color = common.color.or(self.color);
         common.model_is_configured = common.model.is_none() && self.model.is_some();
         common.model = common.model.or_else(|| self.model.clone());
-        common.format = common.format.or_else(|| columns.clone());
+        common.format = common.format.or_else(|| columns.cloned());
         common
     }
 }

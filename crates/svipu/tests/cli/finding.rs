@@ -131,6 +131,7 @@ fn cli_svipu_toml_errors_are_one_line() {
         "# colours\n\ncolor = \"sometimes\"",
         "[columns]\nmap = \"job\"",
         "columns = \"job\"",
+        "columns = [\"job\", \"foo\"]",
         "status = \"a",
         "status = \"a\"\nstatus = \"b\"",
         "[columns]\nqueue = \"job,sise\"",
