@@ -2,7 +2,7 @@
 
 pub(crate) mod options;
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -29,10 +29,8 @@ impl Arguments {
     /// The time between two pages, if the command is repeated.
     #[must_use]
     pub fn interval(&self) -> Option<Duration> {
-        match self.command {
-            Some(Command::Map { interval, .. }) => Some(Duration::from_secs(interval?.into())),
-            _ => None,
-        }
+        let command = self.command.as_ref().unwrap_or(&Command::Status);
+        self.common.interval().filter(|_| command.can_be_repeated())
     }
 
     /// Whether the command line asks for a live screen that this terminal can show, or for a picture of it.
@@ -73,9 +71,6 @@ pub(crate) enum Command {
         /// Write a picture to this file instead, or to standard output if it is `-`.
         #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "json"])]
         svg: Option<PathBuf>,
-        /// Draw anew each so many seconds, until interrupted.
-        #[arg(short, long, value_name = "SECONDS", conflicts_with = "svg", value_parser = clap::value_parser!(u16).range(1..))]
-        interval: Option<u16>,
     },
     /// Draw who has which IPUs in the next hours.
     #[command(after_help = examples::PLAN)]
@@ -109,13 +104,13 @@ pub(crate) enum Command {
     /// Tell in sentences why a job waits, when it is expected to start, and what would help.
     #[command(after_help = examples::WHY)]
     Why {
-        /// The job: 42, 42_3 for a task of an array, or 42+1 for a component.
-        id: String,
+        /// The job: 42, 42_3 (task of an array), 42+1 (component), or its partition. Without it: your jobs.
+        id: Option<String>,
     },
     /// Show all that is known about a job.
     #[command(after_help = examples::JOB)]
     Job {
-        /// The job: 42, 42_3 for a task of an array, or 42+1 for a component.
+        /// The job: 42, 42_3 (task of an array), 42+1 (component), or its partition.
         id: String,
     },
     /// Show who has an IPU, now and next.
@@ -128,8 +123,8 @@ pub(crate) enum Command {
     /// Show the partitions and waiting jobs of a user, and when the next one can start.
     #[command(after_help = examples::USER)]
     User {
-        /// The user, by name or number.
-        name: String,
+        /// The user, by name or number. Without it: you.
+        name: Option<String>,
     },
     /// Show the limits of Slurm's accounting on the IPUs of a user, and their use. This asks slurmctld.
     #[command(after_help = examples::LIMITS)]
@@ -165,7 +160,7 @@ pub(crate) enum Command {
     Partition {
         #[command(subcommand)]
         command: Option<PartitionCommand>,
-        /// The partition's id on its controller.
+        /// The partition's id on its controller, or its job.
         #[arg(required = true)]
         id: Option<String>,
     },
@@ -198,13 +193,26 @@ pub(crate) enum Command {
     },
     /// Serve the numbers of the document over HTTP, for Prometheus and others.
     Exporter {
-        /// The address to listen on.
-        #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9877")]
+        /// The address or name to listen on. Without one, as in :9877: all addresses of the host.
+        #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9877", value_parser = listen)]
         listen: SocketAddr,
     },
 }
 
 impl Command {
+    /// Whether it shows the document again and again if the user wants that.
+    pub(crate) fn can_be_repeated(&self) -> bool {
+        match self {
+            Self::Map { svg, .. } | Self::Plan { svg, .. } => svg.is_none(),
+            Self::Top { .. }
+            | Self::Limits { .. }
+            | Self::Env { .. }
+            | Self::Doctor { .. }
+            | Self::Conf(_) => false,
+            other => other.has_json(),
+        }
+    }
+
     /// Whether --json has a meaning.
     pub(crate) fn has_json(&self) -> bool {
         match self {
@@ -224,6 +232,14 @@ impl Command {
 fn size(text: &str) -> Result<IpuCount, Words> {
     let number: u64 = text.parse().map_err(|_| "write a number of IPUs, for example 16")?;
     IpuCount::new(number).map_err(Words::of)
+}
+
+/// An address to listen on. A name may have several addresses: the first of IPv4 is usual.
+fn listen(text: &str) -> Result<SocketAddr, Words> {
+    let text = if text.starts_with(':') { format!("0.0.0.0{text}") } else { text.to_owned() };
+    let found: Vec<_> = text.to_socket_addrs().map_err(Words::of)?.collect();
+    let usual = found.iter().find(|address| address.is_ipv4()).or(found.first());
+    usual.copied().ok_or("the name has no address".into())
 }
 
 fn duration(text: &str) -> Result<Duration, Words> {
@@ -263,7 +279,20 @@ pub(crate) struct Common {
     /// Show only my own jobs.
     #[arg(long, global = true, conflicts_with = "user")]
     pub(crate) me: bool,
+    /// Show it again each so many seconds, until interrupted.
+    #[arg(short, long, global = true, value_name = "SECONDS", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) interval: Option<u16>,
+    /// The same as `--interval 5`.
+    #[arg(short, long, global = true, conflicts_with = "interval")]
+    pub(crate) watch: bool,
     /// Use colours. `auto`, the default, means on a terminal, unless the variable NO_COLOR is set.
     #[arg(long, global = true, value_name = "WHEN")]
     pub(crate) color: Option<Colours>,
+}
+
+impl Common {
+    /// The time between two pages, if the user wants several.
+    pub(crate) fn interval(&self) -> Option<Duration> {
+        self.interval.or(self.watch.then_some(5)).map(|seconds| Duration::from_secs(seconds.into()))
+    }
 }

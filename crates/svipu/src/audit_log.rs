@@ -1,13 +1,17 @@
-//! Reads the audit log beside the whole status document.
+//! Reads the audit log, which is beside the whole status document.
 
 use std::fs::{File, Metadata};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use nix::unistd::{AccessFlags, access};
+use slurm_conf::SlurmConf;
 use vipu_status::{AUDIT_LOG, AuditLine, OLD_AUDIT_LOGS, file_names};
 
 use crate::read_document::{self, Source};
+use crate::slurm_files::{SlurmFiles, slurm_conf_path};
+use crate::surroundings::Surroundings;
 
 /// The greatest length of a line in bytes. A longer one is none of slurmctld's.
 const MOST_LINE: u64 = 64 << 10;
@@ -18,7 +22,7 @@ const MOST_FILE: u64 = 32 << 20;
 /// The reason why there is no audit log. Each text is a part of a sentence.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NoAuditLog {
-    /// The document is not the whole one, beside which the log is.
+    /// The document is not the whole one, beside which the log is, and the log is not found by slurm.conf.
     Elsewhere,
     /// The user may not read the log.
     Forbidden,
@@ -28,35 +32,47 @@ pub(crate) enum NoAuditLog {
     Broken(String),
 }
 
-impl Source {
-    /// Calls `each` with the lines of the audit log that `wanted` chooses by their text, the oldest first. Lines that
-    /// are too long, wrong or not complete are skipped. Rotation meanwhile loses no line.
-    ///
-    /// # Errors
-    /// The reason why there is no log.
-    pub(crate) fn audit_log(
-        &self,
-        wanted: impl Fn(&str) -> bool,
-        mut each: impl FnMut(AuditLine),
-    ) -> Result<(), NoAuditLog> {
-        let Self::File(document) = self else { return Err(NoAuditLog::Elsewhere) };
-        if document.file_name().is_none_or(|name| name != file_names::WHOLE) {
-            return Err(NoAuditLog::Elsewhere);
-        }
-        let files = open_all(&document.with_file_name(AUDIT_LOG))?;
-        for file in files.into_iter().rev() {
-            let mut parsed = |line: &[u8]| {
-                if let Ok(line) = str::from_utf8(line)
-                    && wanted(line)
-                    && let Ok(line) = serde_json::from_str(line)
-                {
-                    each(line);
-                }
-            };
-            lines(BufReader::with_capacity(256 << 10, file.take(MOST_FILE)), &mut parsed).map_err(broken)?;
-        }
-        Ok(())
+/// The log beside the whole document. Another document may be that of the cluster of this host's slurm.conf, whose
+/// StateSaveLocation has the log, if this user may read it.
+pub(crate) fn file(
+    source: &Source,
+    cluster: &str,
+    surroundings: &Surroundings,
+) -> Result<PathBuf, NoAuditLog> {
+    if let Source::File(document) = source
+        && document.file_name().is_some_and(|name| name == file_names::WHOLE)
+    {
+        return Ok(document.with_file_name(AUDIT_LOG));
     }
+    let conf = SlurmConf::read(&slurm_conf_path(surroundings), &mut SlurmFiles).ok();
+    let conf = conf.filter(|conf| conf.value("ClusterName") == Some(cluster));
+    let log = conf.and_then(|conf| Some(Path::new(conf.value("StateSaveLocation")?).join(AUDIT_LOG)));
+    log.filter(|log| access(log, AccessFlags::R_OK).is_ok()).ok_or(NoAuditLog::Elsewhere)
+}
+
+/// Calls `each` with the lines of the audit log that `wanted` chooses by their text, the oldest first. Lines that
+/// are too long, wrong or not complete are skipped. Rotation meanwhile loses no line.
+///
+/// # Errors
+/// The reason why there is no log.
+pub(crate) fn read(
+    log: &Path,
+    wanted: impl Fn(&str) -> bool,
+    mut each: impl FnMut(AuditLine),
+) -> Result<(), NoAuditLog> {
+    let files = open_all(log)?;
+    for file in files.into_iter().rev() {
+        let mut parsed = |line: &[u8]| {
+            if let Ok(line) = str::from_utf8(line)
+                && wanted(line)
+                && let Ok(line) = serde_json::from_str(line)
+            {
+                each(line);
+            }
+        };
+        lines(BufReader::with_capacity(256 << 10, file.take(MOST_FILE)), &mut parsed).map_err(broken)?;
+    }
+    Ok(())
 }
 
 /// Opens the log and the older ones, the newest first, so that a file that gets an older name meanwhile is not
@@ -110,9 +126,9 @@ mod tests {
 
     use super::*;
 
-    fn read(dir: &Path, name: &str) -> Result<Vec<i64>, NoAuditLog> {
+    fn read(dir: &Path) -> Result<Vec<i64>, NoAuditLog> {
         let mut found = Vec::new();
-        Source::File(dir.join(name)).audit_log(|_| true, |line| found.push(line.at)).map(|()| found)
+        super::read(&dir.join(AUDIT_LOG), |_| true, |line| found.push(line.at)).map(|()| found)
     }
 
     fn line(at: i64) -> String {
@@ -123,16 +139,13 @@ mod tests {
     fn cli_audit_log_is_read_from_the_oldest_line_on() {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(format!("{AUDIT_LOG}{name}"));
-        assert_eq!(read(dir.path(), file_names::WHOLE), Err(NoAuditLog::Missing));
-        assert_eq!(read(dir.path(), "vipu_status.c.json"), Err(NoAuditLog::Elsewhere));
-        let exporter = Source::Exporter("http://localhost:1/".into());
-        assert_eq!(exporter.audit_log(|_| true, |_| ()), Err(NoAuditLog::Elsewhere));
+        assert_eq!(read(dir.path()), Err(NoAuditLog::Missing));
         fs::write(path(""), line(5) + &line(6)).unwrap();
         fs::write(path(".1"), line(3) + &line(4)).unwrap();
         fs::write(path(".4"), line(1) + &line(2)).unwrap();
         // A rotation at the time of the reading shows a file under two names.
         fs::hard_link(path(".1"), path(".2")).unwrap();
-        assert_eq!(read(dir.path(), file_names::WHOLE), Ok(vec![1, 2, 3, 4, 5, 6]));
+        assert_eq!(read(dir.path()), Ok(vec![1, 2, 3, 4, 5, 6]));
     }
 
     #[test]
@@ -142,12 +155,12 @@ mod tests {
         let wrong = "\n\0\u{1b}[2J\n{\"at\":\"x\"}\n[[[[\n";
         let half = &line(9)[..20];
         fs::write(dir.path().join(AUDIT_LOG), [&line(1), &long, wrong, &line(3), half].concat()).unwrap();
-        assert_eq!(read(dir.path(), file_names::WHOLE), Ok(vec![1, 3]));
+        assert_eq!(read(dir.path()), Ok(vec![1, 3]));
         // A FIFO has no writer, and a device no end.
         for (number, target) in [(1, "/dev/zero"), (2, ".")] {
             let path = dir.path().join(format!("{AUDIT_LOG}.{number}"));
             symlink(target, &path).unwrap();
-            assert!(matches!(read(dir.path(), file_names::WHOLE), Err(NoAuditLog::Broken(_))), "{target}");
+            assert!(matches!(read(dir.path()), Err(NoAuditLog::Broken(_))), "{target}");
             fs::remove_file(path).unwrap();
         }
     }

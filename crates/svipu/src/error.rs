@@ -43,9 +43,7 @@ pub(crate) enum Failure {
          use svipu env without an option for a container, and write the options by hand"
     )]
     NoContainer(String),
-    #[error(
-        "svipu hostfile tells of the job in which it runs: use it in the batch script of job {0}, or in salloc's shell"
-    )]
+    #[error("svipu hostfile tells of the job in which it runs: use it in {0}, or in salloc's shell")]
     OutsideJob(String),
     #[error("{0}: {1}")]
     JobVariable(&'static str, String),
@@ -63,6 +61,10 @@ pub(crate) enum Failure {
     NoColumns,
     #[error("--json goes with conf show, doctor, env, limits and the commands that show the status document")]
     NoJson,
+    #[error(
+        "-w/--watch and -i/--interval go with the commands that show the status document as text or JSON"
+    )]
+    NoInterval,
     #[error("cannot listen on {0}: {1}: give --listen ADDRESS:PORT")]
     Listen(SocketAddr, io::Error),
     #[error("{socket}: {why}", socket = .0.display(), why = .1)]
@@ -114,7 +116,12 @@ impl Failure {
     /// The exit status.
     pub(crate) fn exit(&self) -> u8 {
         match self {
-            Self::Column { .. } | Self::NoColumns | Self::NoJson | Self::NoReason | Self::Live => 2,
+            Self::Column { .. }
+            | Self::NoColumns
+            | Self::NoJson
+            | Self::NoInterval
+            | Self::NoReason
+            | Self::Live => 2,
             _ => 1,
         }
     }

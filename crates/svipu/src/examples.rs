@@ -4,7 +4,8 @@
 pub(crate) const SVIPU: &str = "\
 Examples:
   svipu                          each model, and your own jobs
-  svipu queue --me               your waiting jobs, in line
+  svipu queue --me               your waiting jobs, in line and others
+  svipu queue -w                 shown again each 5 seconds
   svipu queue -o job,user,size   with columns of your choice
   svipu partitions -u alice      the partitions of a user
   svipu --json -M pod64          all about one model, for programs
@@ -26,7 +27,7 @@ doctor ends with 1 if it found a warning, and with 2 if it found an error.";
 pub(crate) const MAP: &str = "\
 Examples:
   svipu map                      letters for partitions, a dot for a free IPU
-  svipu map -i 5 --me            your IPUs, drawn anew each 5 seconds
+  svipu map -w --me              your IPUs, drawn anew each 5 seconds
   svipu map --svg map.svg        a picture";
 
 pub(crate) const PLAN: &str = "\
@@ -42,6 +43,7 @@ Examples:
 
 pub(crate) const WHY: &str = "\
 Examples:
+  svipu why                      why your jobs wait
   svipu why 42                   why job 42 waits
   svipu why 42_3                 why task 3 of array 42 waits
   svipu why 42 --json            for programs: each cause with its kind";
@@ -50,12 +52,14 @@ pub(crate) const JOB: &str = "\
 Examples:
   svipu job 42
   svipu job 42+1                 component 1 of a heterogeneous job
-  svipu job 42 --status /var/spool/slurmctld
-                                 with its history, from the audit log beside the whole document";
+  svipu job slurm_42             the job that has this partition
+
+The history of past jobs is in the audit log, which administrators can read.";
 
 pub(crate) const PARTITION: &str = "\
 Examples:
   svipu partition slurm_42
+  svipu partition 42                 that of job 42
   svipu partition free slurm_42      remove it, if it is kept for your failed job";
 
 pub(crate) const IPU: &str = "\
@@ -65,6 +69,7 @@ Examples:
 
 pub(crate) const USER: &str = "\
 Examples:
+  svipu user                     you
   svipu user alice";
 
 pub(crate) const LIMITS: &str = "\

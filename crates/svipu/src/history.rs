@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use vipu_status::{AuditLine, Job};
 
-use crate::audit_log::NoAuditLog;
+use crate::audit_log::{self, NoAuditLog};
 use crate::error::Failure;
 use crate::page::{Page, Tone};
 use crate::table::Column;
@@ -20,8 +20,14 @@ use record::{FailedCalls, Freed, History, Log, Of, Totals};
 pub(crate) fn read(view: &View<'_>, of: &Of) -> Result<Log, NoAuditLog> {
     let source = view.source.ok_or(NoAuditLog::Elsewhere)?;
     let collector = std::cell::RefCell::new(Collector::new(of, &view.selection));
-    source.audit_log(|text| collector.borrow().may_want(text), |line| collector.borrow_mut().take(line))?;
-    Ok(collector.into_inner().log())
+    let file = audit_log::file(source, &view.all.writer.cluster, view.surroundings)?;
+    let wanted = |text: &str| collector.borrow().may_want(text);
+    audit_log::read(&file, wanted, |line| collector.borrow_mut().take(line))?;
+    let mut log = collector.into_inner().log();
+    if view.common.json {
+        log.histories.iter_mut().for_each(|it| it.user_name = it.user.map(|user| view.user_name(user)));
+    }
+    Ok(log)
 }
 
 /// The answer about a name that the document does not have: nothing, if the log has it. Otherwise the error tells
@@ -59,10 +65,12 @@ pub(crate) fn add_hint(page: &mut Page, why: &NoAuditLog) {
     page.paragraph(&format!("{}{others}.", first.to_ascii_uppercase()));
 }
 
-/// Adds the history of each partition, or the reason why there is none.
+/// Adds the history of each partition, or the reason why there is none. Users who may not read the log need no word of
+/// it under each job.
 pub(crate) fn add(page: &mut Page, view: &View<'_>, log: &Result<Log, NoAuditLog>) {
     match log {
         Ok(log) => log.histories.iter().for_each(|history| add_one(page, view, history)),
+        Err(NoAuditLog::Elsewhere | NoAuditLog::Forbidden) => {}
         // A live screen shows no past jobs.
         Err(_) if view.source.is_none() => {}
         Err(why) => add_hint(page, why),

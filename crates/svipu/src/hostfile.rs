@@ -31,7 +31,8 @@ pub(crate) fn show(options: &Hostfile, surroundings: &Surroundings) -> Result<St
 /// The nodes of the job in which svipu runs.
 fn nodes(job: Option<&str>, surroundings: &Surroundings) -> Result<Vec<String>, Failure> {
     let variable = |name| surroundings.variable(name).map(|value| value.to_string_lossy());
-    let outside = || Failure::OutsideJob(job.map_or_else(|| "JOB".to_owned(), |job| safe::cut(job, 40)));
+    let script = job.map(|job| format!("the batch script of job {}", safe::cut(job, 40)));
+    let outside = || Failure::OutsideJob(script.clone().unwrap_or_else(|| "a batch script".to_owned()));
     let (id, list) = variable("SLURM_JOB_ID").zip(variable(NODES)).ok_or_else(outside)?;
     let task = variable("SLURM_ARRAY_JOB_ID").zip(variable("SLURM_ARRAY_TASK_ID"));
     let names = [Some(id.into_owned()), task.map(|(array, task)| format!("{array}_{task}"))];

@@ -54,9 +54,21 @@ pub(crate) struct Found<'a> {
     pub(crate) one_of: Option<String>,
 }
 
-/// Looks a job up. The error names the jobs with the nearest ids.
+/// Looks a job up: by its name, by that of its partition, or as squeue names the waiting tasks of an array (`17_[2-5]`).
+/// The error names the jobs with the nearest ids.
 pub(crate) fn find<'a>(view: &'a View<'_>, id: &str) -> Result<Found<'a>, Failure> {
-    let is_it = |job: Option<&Job>| job.is_some_and(|job| is_named(job, id));
+    let of_partition = view.chosen.partitions.iter().find(|entry| entry.id.as_deref() == Some(id));
+    let of_partition = of_partition.and_then(|entry| entry.job.as_deref());
+    let tasks = id.strip_suffix(']').and_then(|id| id.split_once("_["));
+    let tasks = tasks.and_then(|(array, _)| array.parse::<u32>().ok());
+    let is_it = |job: Option<&Job>| {
+        job.is_some_and(|job| match (of_partition, tasks) {
+            (Some(meant), _) => job.id == meant.id,
+            // The tasks of an array that wait are one job, which has the array's id.
+            (None, Some(array)) => job.id == array && job.array.is_none(),
+            (None, None) => is_named(job, id),
+        })
+    };
     let partitions: Vec<_> =
         view.chosen.partitions.iter().filter(|entry| is_it(entry.job.as_deref())).collect();
     let [waiting, not_in_line] = waiting(view, |entry| is_it(entry.job.as_deref()));
@@ -65,7 +77,7 @@ pub(crate) fn find<'a>(view: &'a View<'_>, id: &str) -> Result<Found<'a>, Failur
     }
     let [waiting, not_in_line] = self::waiting(view, |entry| may_have_task(entry, id));
     let rest = waiting.iter().chain(&not_in_line).next();
-    let one_of = rest.ok_or_else(|| Failure::unknown("job", id, &nearest(view, id))).map(|rest| {
+    let one_of = rest.ok_or_else(|| unknown(view, id)).map(|rest| {
         let (array, task) = (names::job(rest.job.as_deref()), safe::cut(id, 30));
         format!(
             "The document knows only that {} tasks of job {array} wait: {task} may have ended (squeue -r -j {array}).",
@@ -73,6 +85,22 @@ pub(crate) fn find<'a>(view: &'a View<'_>, id: &str) -> Result<Found<'a>, Failur
         )
     })?;
     Ok(Found { partitions, waiting, not_in_line, one_of: Some(one_of) })
+}
+
+/// The jobs that the options choose.
+pub(crate) fn chosen<'a>(view: &'a View<'_>) -> Found<'a> {
+    let [waiting, not_in_line] = waiting(view, |_| true);
+    Found { partitions: view.chosen.partitions.iter().collect(), waiting, not_in_line, one_of: None }
+}
+
+/// The error about an unknown job. One that was submitted, held or requeued a moment ago is not in the document yet.
+fn unknown(view: &View<'_>, id: &str) -> Failure {
+    let unknown = Failure::unknown("job", id, &nearest(view, id));
+    if !id.starts_with(|first: char| first.is_ascii_digit()) {
+        return unknown;
+    }
+    let age = times::span(view.surroundings.now.saturating_sub(view.all.written));
+    unknown.with(&format!("the document is {age} old, and news of jobs come into it within 10 s"))
 }
 
 /// The waiting jobs that are meant: those in line, and the others.
@@ -123,7 +151,7 @@ fn add_waiting(page: &mut Page, view: &View<'_>, row: &WaitingJob) {
         ("model", row.model.to_string()),
         ("IPUs", row.size.to_string()),
         ("place in line", format!("{place} of {}", of_model.len())),
-        ("priority", format!("{}, tier {}{reservation}", row.rank.priority, row.rank.tier)),
+        ("priority", format!("{}tier {}{reservation}", priority(row), row.rank.tier)),
         ("time limit", times::limit(row.duration)),
         ("not before", view.time(row.not_before)),
         ("behind", behind),
@@ -133,6 +161,11 @@ fn add_waiting(page: &mut Page, view: &View<'_>, row: &WaitingJob) {
     ]);
 }
 
+/// The priority before the tier.
+fn priority(row: &WaitingJob) -> String {
+    job_queue::priority(row.rank).map(|priority| format!("{priority}, ")).unwrap_or_default()
+}
+
 fn add_not_in_line(page: &mut Page, view: &View<'_>, row: &WaitingJob) {
     let job = row.job.as_deref();
     page.toned(&[(Tone::Bold, &format!("waiting job {}, not in line for IPUs", names::job(job)))]);
@@ -140,7 +173,7 @@ fn add_not_in_line(page: &mut Page, view: &View<'_>, row: &WaitingJob) {
     page.fields(&[
         ("model", row.model.to_string()),
         ("IPUs", row.size.to_string()),
-        ("priority", format!("{}, tier {}", row.rank.priority, row.rank.tier)),
+        ("priority", format!("{}tier {}", priority(row), row.rank.tier)),
         ("time limit", times::limit(row.duration)),
         ("reason", names::or_dash(row.reason.as_deref())),
     ]);

@@ -32,6 +32,7 @@ mod migrate;
 mod model_lines;
 mod names;
 mod network_interface;
+mod other_partitions;
 mod page;
 mod partition;
 mod plan;
@@ -136,6 +137,9 @@ fn answer(
     if arguments.common.json && !command.has_json() {
         return Err(Failure::NoJson);
     }
+    if arguments.common.interval().is_some() && !command.can_be_repeated() {
+        return Err(Failure::NoInterval);
+    }
     let place = || {
         let configuration = Configuration::read(surroundings)?;
         let common = configuration.complete(&arguments.common, command);
@@ -149,16 +153,22 @@ fn answer(
     };
     let mut page = |show: &dyn Fn(&View<'_>) -> Result<String, Failure>| {
         let (mut common, source) = found()?;
-        let status = find_document::read(&source, surroundings.user)?;
+        let mut status = find_document::read(&source, surroundings.user)?;
+        if common.json {
+            let name = |user| surroundings.users.name(user).map(std::sync::Arc::from);
+            status.jobs_mut().for_each(|job| job.user_name = name(job.user));
+        }
         if let Some(warning) = find_document::warning(&status, surroundings.now) {
             output.stderr += &format!("svipu: warning: {warning}\n");
         }
-        if let Command::User { name } = command {
-            (common.user, common.me) = (Some(name.clone()), false);
-        }
-        // These name one job or partition.
-        if matches!(command, Command::Why { .. } | Command::Job { .. } | Command::Partition { .. }) {
-            (common.user, common.me) = (None, false);
+        match command {
+            Command::User { name: Some(name) } => (common.user, common.me) = (Some(name.clone()), false),
+            Command::User { name: None } | Command::Why { id: None } => common.me = common.user.is_none(),
+            // These name one job or partition.
+            Command::Why { .. } | Command::Job { .. } | Command::Partition { .. } => {
+                (common.user, common.me) = (None, false);
+            }
+            _ => {}
         }
         let view = View::new(&status, &source, &common, surroundings)?;
         let page = show(&view)?;
@@ -179,7 +189,7 @@ fn answer(
         Command::Plan { hours, all, .. } => page(&|view| plan::show(view, *hours, *all)),
         Command::Top { .. } => Err(Failure::Live),
         Command::When { ipus, time } => page(&|view| when::show(view, *ipus, *time)),
-        Command::Why { id } => page(&|view| why::show(view, id)),
+        Command::Why { id } => page(&|view| why::show(view, id.as_deref())),
         Command::Job { id } => page(&|view| job::show(view, id)),
         Command::Partition { command: Some(command), .. } => {
             free::run(command, arguments.common.socket.as_deref(), surroundings)
@@ -189,7 +199,7 @@ fn answer(
         }
         Command::Steer(command) => steer(&steering::request(command, surroundings)),
         Command::Ipu { wanted } => page(&|view| ipu::show(view, wanted)),
-        Command::User { name } => page(&|view| user::show(view, name)),
+        Command::User { name } => page(&|view| user::show(view, name.as_deref())),
         Command::Limits { name } => {
             let common = Configuration::read(surroundings)?.complete(&arguments.common, command);
             limits::show(name.as_deref(), &common, surroundings, output)

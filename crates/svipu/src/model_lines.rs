@@ -6,10 +6,10 @@ use vipu_status::{Contact, Drain, Limits, Model, Partition, Pod, PoolBlock, Pool
 use vipu_types::IpuCount;
 
 use crate::ipu_use::Use;
-use crate::page::{Page, Tone};
+use crate::page::{COLUMNS, Page, Tone};
 use crate::safe::cut;
 use crate::view::View;
-use crate::{drains, license_reservations, times};
+use crate::{drains, license_reservations, partition, times};
 
 /// The drains of a Pod that are shown.
 const MOST_DRAINS: usize = 4;
@@ -36,12 +36,12 @@ pub(crate) fn add(page: &mut Page, view: &View<'_>, model: &Model) {
     whole_times(page, view, model);
     model.pods.iter().for_each(|pod| controller(page, view, model, pod));
     if let Some(trouble) = &model.trouble {
-        page.toned(&[(Tone::Red, &format!("  trouble: {trouble}"))]);
+        page.indented(Tone::Red, &format!("  trouble: {trouble}"));
     }
     conf_file(page, view, model);
     limits(page, &model.limits);
     for sentence in license_reservations::sentences(view, model, i64::MAX) {
-        page.line(&format!("  {sentence}"));
+        page.indented(Tone::Plain, &format!("  {sentence}"));
     }
     jobs(page, view, model);
 }
@@ -59,7 +59,13 @@ fn capacity(page: &mut Page, view: &View<'_>, model: &Model) {
     let shown = counts.iter().filter(|(kind, count)| *count > 0 || [Use::Used, Use::Free].contains(kind));
     let numbers: Vec<_> = shown.map(number).collect();
     let mut pieces = vec![(Tone::Plain, "  ")];
+    let mut width = 2;
     for (tone, mark, text) in &numbers {
+        width += 1 + text.len();
+        if width > COLUMNS + 3 {
+            page.toned(&std::mem::replace(&mut pieces, vec![(Tone::Plain, "  ")]));
+            width = 3 + text.len();
+        }
         pieces.extend([(*tone, mark.as_str()), (Tone::Plain, text.as_str())]);
     }
     page.toned(&pieces);
@@ -75,7 +81,11 @@ fn fitting(view: &View<'_>, model: &Model) -> String {
     let sizes: Vec<_> = sizes.map(|size| size.to_string()).collect();
     match sizes.is_empty() {
         true => "  fits now: no partition".to_owned(),
-        false => format!("  fits now: partitions of {} IPUs", sizes.join(", ")),
+        false => format!(
+            "  fits now: partitions of {} IPU{}",
+            sizes.join(", "),
+            if sizes == ["1"] { "" } else { "s" }
+        ),
     }
 }
 
@@ -104,16 +114,17 @@ fn controller(page: &mut Page, view: &View<'_>, model: &Model, pod: &Pod) {
     let version = pod.version.as_ref();
     let version =
         version.map(|version| format!(" (V-IPU {})", crate::safe::cut(version, 20))).unwrap_or_default();
-    page.toned(&[(Tone::Plain, &format!("  controller {controller}{version}: {ipus}; ")), (tone, &contact)]);
+    page.indented(Tone::Plain, &format!("  controller {controller}{version}: {ipus}"));
+    page.indented(tone, &format!("    {contact}"));
     if let (Contact::Reached { .. }, Some(trouble)) = (&pod.contact, &pod.trouble) {
-        page.toned(&[(Tone::Red, &format!("    trouble: {trouble}"))]);
+        page.indented(Tone::Red, &format!("    trouble: {trouble}"));
     }
     if !pod.nodes.is_empty() {
-        page.line(&format!("    nodes: {}", crate::safe::cut(&pod.nodes, 100)));
+        page.indented(Tone::Plain, &format!("    nodes: {}", crate::safe::cut(&pod.nodes, 100)));
     }
     pool(page, view, model, pod);
     let drains = drains::words(view, model, pod);
-    drains.iter().take(MOST_DRAINS).for_each(|drain| page.toned(&[(Tone::Yellow, &format!("    {drain}"))]));
+    drains.iter().take(MOST_DRAINS).for_each(|drain| page.indented(Tone::Yellow, &format!("    {drain}")));
     if drains.len() > MOST_DRAINS {
         page.line(&format!("    and {} more drains: svipu map --all", drains.len() - MOST_DRAINS));
     }
@@ -125,7 +136,7 @@ fn conf_file(page: &mut Page, view: &View<'_>, model: &Model) {
         let force =
             if conf.in_force { "the last good settings are in force" } else { "no settings are in force" };
         let line = format!("  configuration file, read {}: {force}; error: {error}", view.time(conf.read));
-        page.toned(&[(Tone::Red, &line)]);
+        page.indented(Tone::Red, &line);
     } else if !conf.in_force {
         page.toned(&[(Tone::Red, "  configuration file: no settings are in force")]);
     }
@@ -150,7 +161,7 @@ fn limits(page: &mut Page, limits: &Limits) {
     if more > 0 {
         words.push(format!("{more} more: svipu --json"));
     }
-    page.line(&format!("  limits: {}", words.join(", ")));
+    page.indented(Tone::Plain, &format!("  limits: {}", words.join(", ")));
 }
 
 /// Adds the jobs by state, and the waiting jobs by reason.
@@ -161,11 +172,32 @@ fn jobs(page: &mut Page, view: &View<'_>, model: &Model) {
         *states.entry(partition.state).or_default() += 1;
     }
     let words: Vec<_> = states.iter().map(|(state, count)| format!("{count} {}", state.name())).collect();
-    page.line(&format!("  jobs: {}", if words.is_empty() { "none".to_owned() } else { words.join(", ") }));
+    let words = if words.is_empty() { "none".to_owned() } else { words.join(", ") };
+    page.indented(Tone::Plain, &format!("  jobs: {words}"));
+    not_made(page, view, model);
     waiting(page, "jobs in line", "queue", model, &view.chosen.line);
     if view.chosen.not_in_line.iter().any(|job| *job.model == *model.name) {
         let heading = "jobs that are not in line, as they wait for something else";
         waiting(page, heading, "--json", model, &view.chosen.not_in_line);
+    }
+}
+
+/// The partitions whose making goes wrong that are shown.
+const MOST_NOT_MADE: usize = 4;
+
+/// Adds the partitions whose making takes long or fails, with tries and errors.
+fn not_made(page: &mut Page, view: &View<'_>, model: &Model) {
+    let is_made = |it: &&Partition| {
+        matches!(it.state, State::Preparing | State::Creating | State::Failed) && it.model == model.name
+    };
+    let told = view.chosen.partitions.iter().filter(is_made);
+    let told: Vec<_> = told.filter_map(|it| Some((it, partition::news(it)?))).collect();
+    for (it, news) in told.iter().take(MOST_NOT_MADE) {
+        let (state, owner) = (it.state.name(), view.owner(it.job.as_deref()));
+        page.indented(Tone::Yellow, &format!("    {state} for {owner}: {}", cut(news, 200)));
+    }
+    if told.len() > MOST_NOT_MADE {
+        page.line(&format!("    and {} more: svipu partitions", told.len() - MOST_NOT_MADE));
     }
 }
 
@@ -179,7 +211,7 @@ fn waiting(page: &mut Page, heading: &str, all: &str, model: &Model, jobs: &[Wai
     let mut reasons: Vec<_> = reasons.into_iter().collect();
     reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     for (reason, count) in reasons.iter().take(MOST_REASONS) {
-        page.line(&format!("    {count} {}", crate::safe::cut(reason, 120)));
+        page.indented(Tone::Plain, &format!("    {count} {}", crate::safe::cut(reason, 120)));
     }
     if reasons.len() > MOST_REASONS {
         page.line(&format!("    and {} more reasons: svipu {all}", reasons.len() - MOST_REASONS));
@@ -204,10 +236,8 @@ fn pool(page: &mut Page, view: &View<'_>, model: &Model, pod: &Pod) {
     }
     let drains: Vec<_> = drains::of_pod(view, model, pod).collect();
     let words: Vec<_> = sizes.iter().rev().map(|(size, blocks)| of_size(*size, blocks, &drains)).collect();
-    page.line(&format!(
-        "    pool: {}",
-        if words.is_empty() { "no partition".into() } else { words.join("; ") }
-    ));
+    let words = if words.is_empty() { "no partition".into() } else { words.join("; ") };
+    page.indented(Tone::Plain, &format!("    pool: {words}"));
     let out_of_use = pod.pool.iter().filter(|block| block.state == PoolState::OutOfUse);
     let why = |block: &PoolBlock| block.reason.clone().unwrap_or_default();
     let out_of_use = out_of_use.map(|block| (block.partition.clone(), "out of use", why(block)));
@@ -215,7 +245,7 @@ fn pool(page: &mut Page, view: &View<'_>, model: &Model, pod: &Pod) {
     let all: Vec<_> = out_of_use.chain(missing).collect();
     for (id, state, why) in all.iter().take(MOST_OUT_OF_USE) {
         let line = format!("      {} is {state}: {}", cut(id, 36), cut(why, 120));
-        page.toned(&[(Tone::Red, &line)]);
+        page.indented(Tone::Red, &line);
     }
     if all.len() > MOST_OUT_OF_USE {
         page.line(&format!("      and {} more: svipu --json", all.len() - MOST_OUT_OF_USE));

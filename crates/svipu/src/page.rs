@@ -124,21 +124,29 @@ impl Page {
 
     /// Adds whole sentences, in lines that fit a terminal.
     pub(crate) fn paragraph(&mut self, text: &str) {
-        self.wrapped(text, "", "");
+        self.wrapped(Tone::Plain, text, "", "");
     }
 
     /// Adds whole sentences as an item of a list.
     pub(crate) fn item(&mut self, text: &str) {
-        self.wrapped(text, "  - ", "    ");
+        self.wrapped(Tone::Plain, text, "  - ", "    ");
     }
 
-    fn wrapped(&mut self, text: &str, first: &str, others: &str) {
+    /// Adds an item of a list without a mark, in lines that fit a terminal. It keeps the blanks at its beginning.
+    pub(crate) fn indented(&mut self, tone: Tone, text: &str) {
+        let words = text.trim_start_matches(' ');
+        let first = " ".repeat(text.len() - words.len());
+        self.wrapped(tone, words, &first, &format!("{first}  "));
+    }
+
+    fn wrapped(&mut self, tone: Tone, text: &str, first: &str, others: &str) {
         // Dates and places have hyphens.
         let options = textwrap::Options::new(COLUMNS)
             .initial_indent(first)
             .subsequent_indent(others)
             .word_splitter(textwrap::WordSplitter::NoHyphenation);
-        textwrap::wrap(&safe::cut(text, MOST_TEXT), options).iter().for_each(|line| self.line(line));
+        let text = safe::cut(text, MOST_TEXT);
+        textwrap::wrap(&text, options).iter().for_each(|line| self.toned(&[(tone, line)]));
     }
 
     /// Adds a line of pieces, each with its colour.

@@ -81,7 +81,8 @@ fn draw(page: &mut Page, view: &View<'_>, (model, pod): (&Model, &Pod), hours: u
     let key = map::lines(key(&chart));
     key.iter().for_each(|line| page.line(line));
     // The age, the heading, the axis and the jobs without a plan take a line each, and the prompt the last one.
-    let room = LINES.saturating_sub(shown + usize::from(more > 0) + key.len() + 5);
+    let lines = view.surroundings.size.map_or(LINES, |(_, rows)| usize::from(rows).max(LINES));
+    let room = lines.saturating_sub(shown + usize::from(more > 0) + key.len() + 5);
     let entries: Vec<_> = chart.bars.iter().filter_map(|bar| Some((bar.cell.1, bar.text.clone()?))).collect();
     map::fitting(page, &entries, if all { usize::MAX } else { room }, "more jobs: svipu plan --all");
 }

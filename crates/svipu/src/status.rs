@@ -17,7 +17,7 @@ pub(crate) fn show(view: &View<'_>) -> Result<String, Failure> {
     writer(&mut page, &view.chosen);
     if let Some(why) = &view.chosen.out_of_order {
         let line = format!("OUT OF ORDER: no job with IPUs starts until slurmctld is restarted: {why}");
-        page.toned(&[(Tone::Alarm, &line)]);
+        page.indented(Tone::Alarm, &line);
     }
     if view.chosen.models.is_empty() {
         page.line(NO_MODEL);

@@ -26,6 +26,8 @@ pub struct Surroundings {
     pub variables: BTreeMap<String, OsString>,
     /// Whether standard output is a terminal.
     pub terminal: bool,
+    /// The columns and rows of the terminal, if standard output is one that tells them.
+    pub size: Option<(u16, u16)>,
     /// The name of this host.
     pub host: String,
     /// The root of the file system that `doctor` examines, `/` but in tests.
@@ -40,13 +42,15 @@ impl Surroundings {
     pub fn of_this_process() -> Self {
         let variables =
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+        let terminal = io::stdout().is_terminal();
         Self {
             now: Timestamp::now().as_second(),
             zone: TimeZone::system(),
             user: getuid().as_raw(),
             users: Users::Host(RefCell::default()),
             variables: variables.collect(),
-            terminal: io::stdout().is_terminal(),
+            terminal,
+            size: crossterm::terminal::size().ok().filter(|_| terminal),
             host: gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
             root: "/".into(),
             etc: "/etc".into(),

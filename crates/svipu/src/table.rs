@@ -8,6 +8,17 @@ use crate::view::View;
 /// The rows of a list beside others.
 const MOST_ROWS: usize = 20;
 
+/// When a table has a column without `--format`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Usual {
+    Always,
+    /// If a row has something there.
+    IfTold,
+    /// Unless the terminal is too narrow and all rows say the same there.
+    IfRoom,
+    OnDemand,
+}
+
 /// A column.
 pub(crate) struct Column<Row> {
     /// The name in `--format`.
@@ -18,8 +29,7 @@ pub(crate) struct Column<Row> {
     pub(crate) width: usize,
     /// Whether numbers stand on the right.
     pub(crate) right: bool,
-    /// Whether the table has it without `--format`.
-    pub(crate) usual: bool,
+    pub(crate) usual: Usual,
     /// The text of a row.
     pub(crate) text: fn(&Row, &View<'_>) -> String,
 }
@@ -32,7 +42,7 @@ impl<Row> Column<Row> {
         width: usize,
         text: fn(&Row, &View<'_>) -> String,
     ) -> Self {
-        Self { name, head, width, right: false, usual: true, text }
+        Self { name, head, width, right: false, usual: Usual::Always, text }
     }
 
     /// The column with numbers on the right.
@@ -41,9 +51,9 @@ impl<Row> Column<Row> {
         self
     }
 
-    /// The column, which only `--format` shows.
-    pub(crate) const fn on_demand(mut self) -> Self {
-        self.usual = false;
+    /// The column, which is there only then.
+    pub(crate) const fn only(mut self, usual: Usual) -> Self {
+        self.usual = usual;
         self
     }
 }
@@ -62,25 +72,80 @@ pub(crate) fn add<Row>(
     columns: &[Column<Row>],
     rows: &[&Row],
 ) -> Result<(), Failure> {
-    let chosen = choose(columns, view.common.format.as_deref())?;
+    let mut chosen = match view.common.format.as_deref() {
+        Some(format) => choose(columns, format)?,
+        None => columns.iter().filter(|column| column.usual != Usual::OnDemand).collect(),
+    };
     let cell = |row: &Row, column: &Column<Row>| {
         let text = (column.text)(row, view);
         safe::cut(if text.is_empty() { "-" } else { &text }, column.width)
     };
-    let cells: Vec<Vec<String>> =
-        rows.iter().map(|row| chosen.iter().map(|column| cell(row, column)).collect()).collect();
-    let heads: Vec<String> = chosen.iter().map(|column| column.head.to_owned()).collect();
-    let head = view.has_header().then_some(&heads);
-    let width = |place: usize| {
-        let texts = cells.iter().chain(head).map(|row| safe::width(&row[place]));
-        texts.max().unwrap_or(0)
+    let cells = |column: &Column<Row>| rows.iter().map(|row| cell(row, column)).collect::<Vec<_>>();
+    let width = |column: &Column<Row>| {
+        let head = if view.has_header() { column.head.len() } else { 0 };
+        cells(column).iter().map(|text| safe::width(text)).max().unwrap_or(0).max(head)
     };
-    let widths: Vec<_> = (0..chosen.len()).map(width).collect();
-    if let Some(head) = head {
-        page.toned(&[(Tone::Bold, &joined(head, &chosen, &widths))]);
+    let terminal = view.surroundings.size.map_or(usize::MAX, |(columns, _)| columns.into());
+    if view.common.format.is_none() {
+        chosen.retain(|column| column.usual != Usual::IfTold || cells(column).iter().any(|text| text != "-"));
+        let is_wide =
+            chosen.iter().map(|column| width(column) + 2).sum::<usize>() > terminal.saturating_add(2);
+        let differs = |column: &Column<Row>| !cells(column).is_sorted_by(|one, next| one == next);
+        chosen.retain(|column| !is_wide || column.usual != Usual::IfRoom || differs(column));
     }
-    cells.iter().for_each(|row| page.line(&joined(row, &chosen, &widths)));
+    let widths: Vec<_> = chosen.iter().map(|column| width(column)).collect();
+    let cells = rows.iter().map(|row| chosen.iter().map(|column| cell(row, column)).collect::<Vec<_>>());
+    let last = Last::new(&widths, terminal);
+    if view.has_header() {
+        let heads: Vec<_> = chosen.iter().map(|column| column.head.to_owned()).collect();
+        last.lines(&heads, &chosen, &widths).iter().for_each(|line| page.toned(&[(Tone::Bold, line)]));
+    }
+    cells.flat_map(|row| last.lines(&row, &chosen, &widths)).for_each(|line| page.line(&line));
     Ok(())
+}
+
+/// The fewest columns in which a wrapped text can be read.
+const FEWEST: usize = 24;
+
+/// The place of the last column, whose texts may be wrapped, as a terminal would cut words.
+struct Last {
+    /// Its first column on the screen.
+    from: usize,
+    /// Its columns. None if it has as many as it needs.
+    room: Option<usize>,
+    /// Whether its texts stand below the rows.
+    below: bool,
+}
+
+impl Last {
+    fn new(widths: &[usize], terminal: usize) -> Self {
+        let Some((last, others)) = widths.split_last() else {
+            return Self { from: 0, room: None, below: false };
+        };
+        let from = others.iter().map(|width| width + 2).sum::<usize>();
+        if from.saturating_add(*last) <= terminal {
+            return Self { from, room: None, below: false };
+        }
+        let below = terminal.saturating_sub(from) < FEWEST.min(*last);
+        let from = if below { 4 } else { from };
+        Self { from, room: Some(terminal.saturating_sub(from).max(FEWEST)), below }
+    }
+
+    /// The lines of a row.
+    fn lines<Row>(&self, cells: &[String], columns: &[&Column<Row>], widths: &[usize]) -> Vec<String> {
+        let (Some(room), Some((last, others))) = (self.room, cells.split_last()) else {
+            return vec![joined(cells, columns, widths)];
+        };
+        let first = joined(others, columns, widths);
+        if self.below && (last == "-" || columns.last().is_some_and(|column| column.head == last)) {
+            return vec![first];
+        }
+        let mut texts =
+            textwrap::wrap(last, room).into_iter().map(|text| format!("{:1$}{text}", "", self.from));
+        let beside = if self.below { None } else { texts.next() };
+        let beside = beside.map(|text| format!("{first:<0$}{1}", self.from, text.trim_start()));
+        std::iter::once(beside.unwrap_or(first)).chain(texts).collect()
+    }
 }
 
 /// Adds a list with its heading, if it has rows. `all` is the command that shows the rows that are left out.
@@ -115,15 +180,16 @@ fn joined<Row>(cells: &[String], columns: &[&Column<Row>], widths: &[usize]) -> 
     line.trim_end().to_owned()
 }
 
-fn choose<'a, Row>(
-    columns: &'a [Column<Row>],
-    format: Option<&str>,
-) -> Result<Vec<&'a Column<Row>>, Failure> {
-    let Some(format) = format else { return Ok(columns.iter().filter(|column| column.usual).collect()) };
+/// The columns that the user names, also by their heads, or as squeue does.
+fn choose<'a, Row>(columns: &'a [Column<Row>], format: &str) -> Result<Vec<&'a Column<Row>>, Failure> {
     let named = |name: &str| {
         let name = name.trim();
         let known = || columns.iter().map(|column| column.name).collect::<Vec<_>>().join(", ");
-        let column = columns.iter().find(|column| column.name.eq_ignore_ascii_case(name));
+        let is_meant = |column: &&Column<Row>| {
+            let also = if column.name == "job" { "jobid" } else { column.head };
+            [column.name, also].iter().any(|known| known.eq_ignore_ascii_case(name))
+        };
+        let column = columns.iter().find(is_meant);
         column.ok_or_else(|| Failure::Column { name: format!("'{}'", safe::cut(name, 40)), known: known() })
     };
     format.split(',').map(named).collect()

@@ -14,7 +14,7 @@ use crate::{history, job_queue, names, partition, safe};
 const MOST_NAMED: usize = 5;
 
 /// The page of the command. The options already choose the user.
-pub(crate) fn show(view: &View<'_>, name: &str) -> Result<String, Failure> {
+pub(crate) fn show(view: &View<'_>, name: Option<&str>) -> Result<String, Failure> {
     let partitions: Vec<_> = view.chosen.partitions.iter().collect();
     let waiting: Vec<_> = view.chosen.line.iter().collect();
     let log = history::read(view, &Of::Selected);
@@ -28,7 +28,8 @@ pub(crate) fn show(view: &View<'_>, name: &str) -> Result<String, Failure> {
     let mut page = view.page();
     let owner = partitions.iter().find_map(|entry| entry.job.as_deref());
     let owner = owner.or_else(|| waiting.iter().find_map(|row| row.job.as_deref()));
-    let name = safe::cut(&owner.map_or_else(|| name.to_owned(), |job| view.user(Some(job))), 40);
+    let given = || name.map_or_else(|| view.user_name(view.surroundings.user), str::to_owned);
+    let name = safe::cut(&owner.map_or_else(given, |job| view.user(Some(job))), 40);
     held(&mut page, view, &name);
     line(&mut page, view, &name);
     not_in_line(&mut page, view, &name);

@@ -6,6 +6,7 @@ use vipu_status::{Job, Model, Partition, Status, WaitingJob};
 use crate::arguments::Common;
 use crate::error::Failure;
 use crate::history::record::{History, Totals};
+use crate::other_partitions::OtherPartition;
 use crate::page::{Page, Tone};
 use crate::read_document::Source;
 use crate::surroundings::Surroundings;
@@ -39,6 +40,8 @@ pub(crate) struct Part<'a> {
     pub(crate) line: Option<Vec<&'a WaitingJob>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) not_in_line: Option<Vec<&'a WaitingJob>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) others: Option<Vec<OtherPartition<'a>>>,
     /// From the audit log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) history: Option<Vec<&'a History>>,

@@ -9,20 +9,23 @@ use vipu_status::{Model, Place, WaitingJob};
 use vipu_types::IpuCount;
 
 use crate::error::Failure;
-use crate::page::Page;
+use crate::page::{Page, Tone};
 use crate::view::NO_MODEL;
 use crate::view::View;
+use crate::why::advice;
 use crate::why::causes::{self, Sentence};
-use crate::{license_reservations, names};
+use crate::{license_reservations, names, times};
 
 /// The answer for one model, as JSON.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Answer<'a> {
     model: &'a str,
     /// The time. None if the job would be refused, or if the time is unknown.
     at: Option<i64>,
     controller: Option<String>,
     places: Vec<Place>,
+    /// The longest time limit with which it could start now, in seconds, if it could not with its own.
+    time_limit_for_now: Option<u64>,
     /// The reason for a refusal.
     refused: Option<String>,
     /// Why the time is unknown.
@@ -50,12 +53,19 @@ pub(crate) fn show(view: &View<'_>, ipus: IpuCount, duration: Duration) -> Resul
 fn answer<'a>(view: &View<'_>, model: &'a Model, ipus: IpuCount, duration: Duration) -> Answer<'a> {
     let limit = model.limits.job;
     let refused = (ipus.get() > limit).then(|| format!("a job on {} gets at most {limit} IPUs", model.name));
-    let unknown =
-        Answer { model: &model.name, at: None, controller: None, places: vec![], refused, causes: vec![] };
+    let unknown = Answer { model: &model.name, refused, ..Answer::default() };
     // The line counts in full, whatever jobs the options choose.
     let forecast = ModelForecast::new(view.all, model, view.surroundings.now);
-    let start = forecast.filter(|_| unknown.refused.is_none()).and_then(|it| it.new_job(ipus, duration));
-    let is_open = |start: &Start| start.time(view.surroundings.now.max(view.all.written)).is_none();
+    let forecast = forecast.filter(|_| unknown.refused.is_none());
+    let start_of = |seconds| forecast.as_ref()?.new_job(ipus, Duration::from_secs(seconds));
+    let start = start_of(duration.as_secs());
+    let now = view.surroundings.now.max(view.all.written);
+    let is_now = |start: &Start| start.at <= now;
+    let is_late = start.as_ref().is_some_and(|start| !is_now(start));
+    let shorter = |seconds| start_of(seconds).as_ref().is_some_and(is_now);
+    let time_limit_for_now = is_late.then(|| advice::longest(duration.as_secs(), shorter)).flatten();
+    let unknown = Answer { time_limit_for_now, ..unknown };
+    let is_open = |start: &Start| start.time(now).is_none();
     if start.as_ref().is_some_and(is_open) {
         let text = "Jobs without a time limit have the IPUs, or come before.".to_owned();
         return Answer { causes: vec![Sentence::new("unlimited", text)], ..unknown };
@@ -100,18 +110,21 @@ fn tell(
     }
     let (Some(at), Some(controller)) = (answer.at, &answer.controller) else {
         page.line(&format!("{model}: it is unknown when {ipus} will be free; see svipu status."));
-        answer.causes.iter().for_each(|cause| page.line(&format!("  {}", cause.text)));
-        return;
+        answer.causes.iter().for_each(|cause| page.indented(Tone::Plain, &format!("  {}", cause.text)));
+        return shorter(page, answer);
     };
-    page.line(&format!(
+    page.paragraph(&format!(
         "{model}: {ipus} could be had {}, on controller {controller}, places {}.",
         view.moment(at),
         names::places(&answer.places)
     ));
-    page.line("  This holds for IPUs only, behind all jobs in line, if jobs use their whole time limits.");
+    shorter(page, answer);
+    let condition =
+        "  This holds for IPUs only, behind all jobs in line, if jobs use their whole time limits.";
+    page.indented(Tone::Plain, condition);
     let end = at.saturating_add_unsigned(duration.as_secs());
     for sentence in license_reservations::sentences(view, of, end) {
-        page.line(&format!("  {sentence}"));
+        page.indented(Tone::Plain, &format!("  {sentence}"));
     }
     let tasks = further_tasks(&view.all.line, model);
     if tasks > 0 {
@@ -124,9 +137,16 @@ fn tell(
     ]
     .contains(&false);
     if has_others {
-        page.line(
-            "  Limits of Slurm partitions and QOS, which svipu status shows, may stop the job or delay it.",
-        );
+        let limits =
+            "  Limits of Slurm partitions and QOS, which svipu status shows, may stop the job or delay it.";
+        page.indented(Tone::Plain, limits);
+    }
+}
+
+/// Tells a time limit with which the job would not wait.
+fn shorter(page: &mut Page, answer: &Answer<'_>) {
+    if let Some(limit) = answer.time_limit_for_now {
+        page.line(&format!("  With a time limit of {} or less it could start now.", times::limit(limit)));
     }
 }
 

@@ -1,6 +1,6 @@
 //! `svipu why`: the causes for which a job waits, and what would help, in whole sentences.
 
-mod advice;
+pub(crate) mod advice;
 pub(crate) mod causes;
 mod waiting;
 
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use vipu_forecast::Start;
-use vipu_status::{Partition, State, WaitingJob};
+use vipu_status::{Job, Partition, State, WaitingJob};
 use vipu_types::IpuCount;
 
 use crate::error::Failure;
@@ -33,14 +33,27 @@ struct Answer {
     advice: Vec<Sentence>,
 }
 
-/// The page of the command.
-pub(crate) fn show(view: &View<'_>, id: &str) -> Result<String, Failure> {
-    let found = job::find(view, id).map_err(|unknown| match ended(view, id) {
-        Some(clause) => unknown.with(&clause),
-        None => unknown,
-    });
+/// The jobs that are told without `id`.
+const MOST_JOBS: usize = 10;
+
+/// The page of the command. Without `id` it is about the jobs that the options choose.
+pub(crate) fn show(view: &View<'_>, id: Option<&str>) -> Result<String, Failure> {
+    let found = match id {
+        None => Ok(job::chosen(view)),
+        Some(id) => job::find(view, id).map_err(|unknown| match ended(view, id) {
+            Some(clause) => unknown.with(&clause),
+            None => unknown,
+        }),
+    };
     let Found { partitions, waiting, not_in_line, one_of } = found?;
-    let mut answers: Vec<_> = partitions.iter().map(|partition| with_partition(view, partition)).collect();
+    let waits = |job: &Job| {
+        let rows = waiting.iter().chain(&not_in_line);
+        rows.filter_map(|row| row.job.as_deref()).any(|other| other.id == job.id)
+    };
+    let mut answers: Vec<_> = partitions
+        .iter()
+        .map(|entry| with_partition(view, entry, entry.job.as_deref().is_some_and(waits)))
+        .collect();
     answers.extend(waiting.iter().map(|row| answer(view, row)));
     answers.extend(not_in_line.iter().map(|row| out_of_line(view, row)));
     for answer in &mut answers {
@@ -50,7 +63,11 @@ pub(crate) fn show(view: &View<'_>, id: &str) -> Result<String, Failure> {
         return Ok(serde_json::to_string_pretty(&answers)? + "\n");
     }
     let mut page = view.page();
-    for (number, answer) in answers.iter().enumerate() {
+    let told = if id.is_none() { MOST_JOBS } else { usize::MAX };
+    if answers.is_empty() {
+        page.line("The document names no job with IPUs of this user.");
+    }
+    for (number, answer) in answers.iter().enumerate().take(told) {
         if number > 0 {
             page.line("");
         }
@@ -61,6 +78,10 @@ pub(crate) fn show(view: &View<'_>, id: &str) -> Result<String, Failure> {
             }
             sentences.iter().for_each(|sentence| page.item(&sentence.text));
         }
+    }
+    if answers.len() > told {
+        page.line("");
+        page.line(&format!("and {} more jobs: svipu queue --me, svipu why JOB", answers.len() - told));
     }
     Ok(page.finish())
 }
@@ -90,9 +111,13 @@ fn answer(view: &View<'_>, row: &WaitingJob) -> Answer {
         return Answer { job, summary: wants, causes, advice: Vec::new() };
     };
     let waiting = Waiting::new(view, row, model);
+    // The sentences below tell about others in line.
+    let known = row.reason.as_deref().filter(|reason| !["Priority", "Resources"].contains(reason));
+    let known = known.and_then(Cause::of).map(|it| Sentence::new("slurm", it.text.to_owned()));
     causes.extend(causes::stops(view, model, waiting.now));
     causes.extend(causes::limits(&waiting));
-    causes.extend(causes::room(&waiting));
+    causes.extend(causes::room(&waiting).into_iter().filter(|it| known.is_none() || !it.is("free_now")));
+    causes.extend(known);
     causes.extend(causes::ahead(&waiting));
     causes.extend(causes::planned_block(&waiting));
     causes.extend(not_before(&waiting));
@@ -115,13 +140,22 @@ fn expected(waiting: &Waiting<'_>) -> String {
     if waiting.lacks_only_nodes() {
         return format!("A block of {} is free now.", names::ipus(waiting.row.size));
     }
-    let (Some(Start { controller, places, .. }), Some(at)) = (waiting.start(), waiting.row.start) else {
+    let (Some(Start { controller, places, .. }), Some(at)) = (waiting.start(), waiting.common_start()) else {
         return "It is unknown when it can have them.".to_owned();
     };
     let places =
         if places.is_empty() { String::new() } else { format!(", places {}", names::places(&places)) };
+    let others = match waiting.row.job.as_deref().and_then(|job| job.component) {
+        Some((leader, _)) => format!(" with all components of job {leader}"),
+        None => String::new(),
+    };
+    let tasks: u64 = waiting.ahead.iter().map(|other| u64::from(other.tasks.saturating_sub(1))).sum();
+    let tasks = match tasks {
+        0 => String::new(),
+        _ => format!(" This does not count {tasks} further tasks of job arrays ahead of it."),
+    };
     format!(
-        "It can have its IPUs {} (controller {}{places}), if all jobs before it use their whole time limits.",
+        "It can have its IPUs{others} {} (controller {}{places}), if all jobs before it use their whole time limits.{tasks}",
         waiting.view.moment(at),
         safe::cut(&controller, 60)
     )
@@ -139,9 +173,10 @@ fn not_before(waiting: &Waiting<'_>) -> Option<Sentence> {
     Some(Sentence::new("nodes", text))
 }
 
-/// What the job's partition does.
-fn with_partition(view: &View<'_>, partition: &Partition) -> Answer {
-    let ago = span(view.surroundings.now.saturating_sub(partition.since));
+/// What the job's partition does. A job that `waits` beside it was requeued.
+fn with_partition(view: &View<'_>, partition: &Partition, waits: bool) -> Answer {
+    let now = view.surroundings.now;
+    let ago = span(now.saturating_sub(partition.since));
     let owner = capital(&view.owner(partition.job.as_deref()));
     let id = partition.id.as_deref().map(|id| format!("Partition {}", safe::cut(id, 40)));
     let what = format!(
@@ -155,13 +190,15 @@ fn with_partition(view: &View<'_>, partition: &Partition) -> Answer {
     let until =
         |words: &str| partition.ends.map_or_else(String::new, |at| format!(" {words} {}", view.time(at)));
     let ready = match partition.ready_expected {
-        Some(at) => format!(" It is expected to be ready {}.", view.moment(at)),
+        Some(at) if at > now => format!(" It is expected to be ready {}.", view.moment(at)),
+        Some(at) => format!(" It was expected to be ready {} ago.", span(now.saturating_sub(at))),
         None => String::new(),
     };
     let why = partition.reason.as_deref().filter(|why| !why.is_empty());
     let why = why.map(|why| format!(" The reason: {}.", safe::cut(why, 200))).unwrap_or_default();
-    let progress = partition.reason.as_deref().filter(|told| !told.is_empty() && *told != "vipu: preparing");
-    let progress = progress.map(|told| format!(" In full: {}.", safe::cut(told, 200))).unwrap_or_default();
+    let progress = partition::news(partition);
+    let progress = progress.map(|told| format!(" So far: {}.", safe::cut(told, 200))).unwrap_or_default();
+    let ended = if waits { "was requeued: its last run has ended" } else { "has ended" };
     let state = match partition.state {
         State::Preparing => format!(
             "does not wait for IPUs, but for nodes. Its partition has been in the making for {ago}.{ready}{progress}"
@@ -184,11 +221,11 @@ fn with_partition(view: &View<'_>, partition: &Partition) -> Answer {
         }
         State::Kept => format!("has failed. Its partition is kept{}.{why}", until("until")),
         State::Ending => format!(
-            "has ended {ago} ago. Its partition is removed when the job's nodes have finished their work for it."
+            "{ended} {ago} ago. Its partition is removed when the job's nodes have finished their work for it."
         ),
-        State::Resetting => format!("has ended. Its partition has been in reset for {ago}."),
+        State::Resetting => format!("{ended}. Its partition has been in reset for {ago}."),
         State::Idle => format!("has ended {ago} ago. Its partition is idle."),
-        State::Removing => format!("has ended. Its partition has been in removal for {ago}."),
+        State::Removing => format!("{ended}. Its partition has been in removal for {ago}."),
     };
     Answer {
         job: names::job(partition.job.as_deref()),
@@ -214,8 +251,12 @@ fn out_of_line(view: &View<'_>, row: &WaitingJob) -> Answer {
     let summary =
         format!("{}, but is not in line for them: it waits for something else first.", wants(view, row));
     let known = row.reason.as_deref().and_then(Cause::of);
+    // Slurm gives a held job no priority.
+    let known = known.or_else(|| (row.rank.priority == 0).then_some(Cause::HELD));
     let mut causes: Vec<_> = reason(row).into_iter().collect();
     causes.extend(known.as_ref().map(|it| Sentence::new("slurm", it.text.to_owned())));
+    let begins = Some(row.not_before).filter(|at| *at > view.surroundings.now.max(view.all.written));
+    causes.extend(begins.map(|at| Sentence::new("begin", format!("It may begin {}.", view.moment(at)))));
     let user = safe::cut(&view.user(row.job.as_deref()), 30);
     let advice = known.iter().filter_map(|it| it.advice(&job, &user)).collect();
     match view.all.models.iter().find(|model| *model.name == *row.model) {
@@ -277,11 +318,7 @@ impl Cause {
             "It waits for other jobs.",
             Some("The jobs that it waits for: squeue -O Dependency -j JOB"),
         ),
-        (
-            "BeginTime",
-            "It may not begin yet: the time of --begin is still to come, or it was requeued a moment ago.",
-            Some("The time is EligibleTime in: scontrol show job JOB"),
-        ),
+        ("BeginTime", "It may not begin yet: its --begin or the pause after a requeue is not over.", None),
         ("AccountNotAllowed", "Its Slurm partition does not allow its account.", None),
         ("QOSNotAllowed", "Its Slurm partition or account does not allow its QOS.", None),
         ("Assoc", "A limit of its account or user is reached.", LIMITS),
@@ -294,7 +331,11 @@ impl Cause {
             "Its Slurm partition is down, or the job exceeds a limit of its Slurm partition.",
             Some("The Slurm partition is Partition in: scontrol show job JOB"),
         ),
-        ("ReqNodeNotAvail", "Nodes that it needs are down, drained or reserved.", None),
+        (
+            "ReqNodeNotAvail",
+            "Nodes that it needs are down, drained, or reserved for maintenance or for others.",
+            Some("The nodes and reservations: sinfo -R, scontrol show reservation"),
+        ),
         ("ReservationDeleted", "Its advance reservation was deleted.", None),
         ("ReservationInvalid", "Its advance reservation is not valid.", None),
         ("Reservation", "Its advance reservation has not begun.", None),
@@ -302,6 +343,9 @@ impl Cause {
         ("Priority", "Slurm has not come to it yet: other jobs have higher priorities.", None),
         ("Resources", "It waits for nodes.", None),
     ];
+
+    const HELD: Self =
+        Self { text: "It is held.", help: Some("It waits in line after: scontrol release JOB") };
 
     fn of(reason: &str) -> Option<Self> {
         let is_meant = |(name, _, _): &&(&str, &str, _)| reason.starts_with(name);

@@ -141,7 +141,7 @@ pub(crate) enum PartitionCommand {
 /// IPUs that are drained or resumed.
 #[derive(Debug, Args)]
 pub(crate) struct Drained {
-    /// A model, a partition of a pool, a controller as HOST:PORT, or an IPU as HOST:PORT/DOMAIN:INDEX.
+    /// A model, a partition of a pool, HOST:PORT of a controller, or IPUs: HOST:PORT/DOMAIN:INDEX, 0:8-11.
     #[arg(value_name = "IPUS")]
     pub(crate) ipus: String,
     /// The reason. Users see that of a drain in squeue.

@@ -32,6 +32,9 @@ pub(crate) struct History {
     pub(crate) before: Option<u32>,
     /// The numeric id of its user.
     pub(crate) user: Option<u32>,
+    /// The name of its user, for JSON.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) user_name: Option<String>,
     /// Its number of IPUs.
     pub(crate) ipus: Option<u32>,
     /// The time of the first call that asked for it.

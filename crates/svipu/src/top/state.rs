@@ -178,7 +178,8 @@ impl Top {
         let mut common = self.common.clone();
         (common.color, common.noheader) = (Some(Colours::Never), true);
         let view = View::of(Selection::of_user(None), &self.status, &common, &self.surroundings);
-        let told = why::show(&view, job).and_then(|why| Ok(format!("{why}\n{}", job::show(&view, job)?)));
+        let told =
+            why::show(&view, Some(job)).and_then(|why| Ok(format!("{why}\n{}", job::show(&view, job)?)));
         told.unwrap_or_else(|failure| failure.to_string())
     }
 

@@ -52,22 +52,26 @@ fn smaller(waiting: &Waiting<'_>) -> Option<Sentence> {
 /// The longest time limit, in whole minutes, with which the job ends before it delays a plan.
 fn shorter(waiting: &Waiting<'_>) -> Option<Sentence> {
     let row = waiting.row;
-    let fits = |minutes: u64| starts_now(waiting, row.size, minutes * MINUTE);
-    let (mut longest, mut too_long) = (1, row.duration.div_ceil(MINUTE));
-    if too_long <= longest || !fits(longest) {
-        return None;
-    }
-    while longest + 1 < too_long {
-        let middle = longest + (too_long - longest) / 2;
-        if fits(middle) { longest = middle } else { too_long = middle }
-    }
-    let limit = times::limit(longest * MINUTE);
+    let limit = times::limit(longest(row.duration, |seconds| starts_now(waiting, row.size, seconds))?);
     let text = format!(
         "With a time limit of {limit} or less it could start now, and end before the plans of the jobs ahead of it: \
          scontrol update JobId={} TimeLimit={limit}",
         names::job(row.job.as_deref())
     );
     Some(Sentence::new("shorter", text))
+}
+
+/// The longest time limit below `too_long` that fits, in seconds, of whole minutes.
+pub(crate) fn longest(too_long: u64, fits: impl Fn(u64) -> bool) -> Option<u64> {
+    let (mut longest, mut too_long) = (1, too_long.div_ceil(MINUTE));
+    if too_long <= longest || !fits(MINUTE) {
+        return None;
+    }
+    while longest + 1 < too_long {
+        let middle = longest + (too_long - longest) / 2;
+        if fits(middle * MINUTE) { longest = middle } else { too_long = middle }
+    }
+    Some(longest * MINUTE)
 }
 
 /// Another model on which the job could start now, behind all jobs that wait there.

@@ -8,6 +8,7 @@ use vipu_status::{Contact, Model, Partition, Place, Pod, Rank, Share, State, UNL
 
 use super::waiting::{Waiting, slurm_partition};
 use crate::ipu_use::Use;
+use crate::job_queue::priority;
 use crate::times::span;
 use crate::view::View;
 use crate::{drains, names, safe};
@@ -23,6 +24,10 @@ pub(crate) struct Sentence {
 impl Sentence {
     pub(crate) fn new(kind: &'static str, text: String) -> Self {
         Self { kind, text }
+    }
+
+    pub(super) fn is(&self, kind: &str) -> bool {
+        self.kind == kind
     }
 }
 
@@ -192,7 +197,12 @@ pub(super) fn room(waiting: &Waiting<'_>) -> Vec<Sentence> {
 fn block_is_free(waiting: &Waiting<'_>) -> Option<Sentence> {
     let block = format!("A block of {} is free", names::ipus(waiting.row.size));
     let waits = waiting.start().is_none_or(|start| start.at > waiting.now);
+    let others_wait = !waits && waiting.common_start().is_none_or(|at| at > waiting.now);
     match waits {
+        false if others_wait => {
+            let text = format!("{block}, but not for all components of the job, which start together.");
+            Some(Sentence::new("components", text))
+        }
         true if waiting.lacks_only_nodes() => None,
         // The plan that it has to wait for has a sentence of its own.
         true if waiting.ahead.is_empty() || waiting.row.behind.is_some() => None,
@@ -304,7 +314,7 @@ impl Before {
 
     /// The kind of the cause, and the words behind the name of the job.
     fn words(self, first: Rank, second: Rank) -> (&'static str, String, String) {
-        let Rank { tier, priority, .. } = second;
+        let tier = second.tier;
         match self {
             Self::Reservation => {
                 ("reservation", String::new(), "jobs with an advance reservation come first".to_owned())
@@ -314,15 +324,18 @@ impl Before {
                 format!(", PriorityTier {}", first.tier),
                 format!("the PriorityTier of the Slurm partition is higher than {tier}"),
             ),
-            Self::Priority => (
-                "priority",
-                format!(", priority {}", first.priority),
-                format!("the priority is higher than {priority}"),
-            ),
+            Self::Priority => match (priority(first), priority(second)) {
+                (Some(first), Some(second)) => (
+                    "priority",
+                    format!(", priority {first}"),
+                    format!("the priority is higher than {second}"),
+                ),
+                _ => ("priority", String::new(), "older jobs come first".to_owned()),
+            },
             Self::Age => (
                 "age",
                 String::new(),
-                format!("the priority, {priority}, is the same, and older jobs come first"),
+                format!("the priority, {}, is the same, and older jobs come first", second.priority),
             ),
         }
     }

@@ -40,6 +40,19 @@ impl<'a> Waiting<'a> {
         })
     }
 
+    /// The start of the job, or of all components of its heterogeneous job, which start together.
+    pub(super) fn common_start(&self) -> Option<i64> {
+        let Some((leader, _)) = self.row.job.as_deref().and_then(|job| job.component) else {
+            return self.row.start;
+        };
+        let is_beside = |row: &&WaitingJob| {
+            let component = row.job.as_deref().and_then(|job| job.component);
+            component.is_some_and(|(other, _)| other == leader)
+        };
+        let mut starts = self.view.all.line.iter().filter(is_beside).map(|row| row.start);
+        starts.try_fold(i64::MIN, |latest, start| Some(latest.max(start?)))
+    }
+
     /// The largest free block of a controller on which partitions can be made.
     pub(super) fn largest_free(&self) -> u32 {
         self.pods().map(|pod| pod.largest_free).max().unwrap_or(0)

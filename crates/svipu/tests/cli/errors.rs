@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use clap::Parser as _;
 use insta::assert_snapshot;
 use nix::sys::stat::Mode;
+use svipu::Arguments;
 
 use super::documents::{empty, pod64};
 use super::{run, run_on, surroundings};
@@ -58,4 +60,15 @@ fn cli_svipu_unknown_names() {
         format!("{line}: exit {}\n{}", output.exit, output.stderr)
     };
     assert_snapshot!(lines.map(error).concat());
+}
+
+#[test]
+fn cli_exporter_listens_where_people_say() {
+    for (text, meant) in
+        [(":9877", "0.0.0.0:9877"), ("localhost:9877", "127.0.0.1:9877"), ("[::1]:1", "[::1]:1")]
+    {
+        let parsed = Arguments::try_parse_from(["svipu", "exporter", "--listen", text]).unwrap();
+        assert!(format!("{parsed:?}").contains(meant), "{text}: {parsed:?}");
+    }
+    assert!(Arguments::try_parse_from(["svipu", "exporter", "--listen", "9877"]).is_err());
 }

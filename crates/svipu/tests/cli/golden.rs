@@ -254,7 +254,12 @@ fn cli_svipu_json_is_the_part_of_the_document() {
     let status = pod64();
     let json =
         |line: &str| -> serde_json::Value { serde_json::from_str(&run(&status, line).stdout).unwrap() };
-    let whole = serde_json::to_value(&status).unwrap();
+    let mut named = status.clone();
+    for job in named.jobs_mut() {
+        let name = [(1000, "alice"), (1001, "bob")].into_iter().find(|(user, _)| *user == job.user);
+        job.user_name = name.map(|(_, name)| name.into());
+    }
+    let whole = serde_json::to_value(&named).unwrap();
     assert_eq!(json("--json"), whole);
     assert_eq!(json("queue --json")["line"], whole["line"]);
     assert_eq!(json("partitions --json")["written"], whole["written"]);
@@ -374,4 +379,46 @@ fn cli_svipu_tells_reservations_of_licences() {
     status.not_in_line = vec![waiting(33, 1001, 1, "Licenses")];
     let pages = ["status", "when --ipus=1 -t 5", "when --ipus=1 -t 60", "why 33"];
     assert_snapshot!(pages.map(|page| printed(&run(&status, page))).concat());
+}
+
+#[test]
+fn cli_svipu_lists_partitions_that_no_job_has() {
+    let text =
+        ["partitions", "partition by_hand", "partition by_hnd", "partitions --me", "partitions --noheader"]
+            .map(|line| format!("$ svipu {line}\n{}\n", printed(&run(&pod64(), line))));
+    assert_snapshot!(text.concat());
+}
+
+/// A line of a terminal, if it were longer, would end within a word.
+#[test]
+fn cli_svipu_fits_a_terminal_of_80_columns() {
+    let mut status = pod64();
+    let pod = &mut status.models[0].pods[0];
+    (pod.controller, pod.nodes) = ("vipu-controller.example:8090".into(), "ipu-[001-004],".repeat(8));
+    status.models[0].conf.error = Some("line 3, column 9: MaxKeep=x is no time, such as 10m or 1h".into());
+    status.line[0].reason = Some("vipu: 32 IPUs of pod64 needed, 14 free, largest block 8; 8 drained".into());
+    status.partitions.iter_mut().for_each(|it| it.controller = "vipu-controller.example:8090".into());
+    let around = svipu::Surroundings { size: Some((80, 50)), ..surroundings(&[]) };
+    let mut texts = String::new();
+    for line in ["status", "queue", "partitions", "plan", "when --ipus 4 -t 60", "user 1001"] {
+        let text = run_in(&status, line, &around).stdout;
+        assert!(text.lines().all(|it| it.chars().count() <= 80), "{line}: {text}");
+        texts += &format!("$ svipu {line}\n{text}\n");
+    }
+    assert_snapshot!(texts);
+}
+
+#[test]
+fn cli_svipu_when_names_a_time_limit_with_which_it_starts_now() {
+    let text = run(&super::why::busy(), "when --ipus=16 -t 1-0").stdout;
+    assert!(text.contains("With a time limit of 01:59:00 or less it could start now."), "{text}");
+    let short = run(&super::why::busy(), "when --ipus=16 -t 60").stdout;
+    assert!(!short.contains("With a time limit"), "{short}");
+}
+
+#[test]
+fn cli_svipu_repeats_only_commands_that_show_the_document() {
+    let refused = run(&pod64(), "conf show -w");
+    assert_eq!((refused.exit, refused.stdout.as_str()), (2, ""));
+    assert_eq!(run(&pod64(), "queue -w").exit, 0);
 }

@@ -209,3 +209,20 @@ fn cli_svipu_why_names_the_history_of_a_job_that_has_ended() {
     let text = |line: &str| printed(&run_on(folder.path(), line, &surroundings(&[])));
     assert_snapshot!(text("why 7") + &text("why 8"));
 }
+
+/// The document for all users is in another directory than the log.
+#[test]
+fn cli_svipu_finds_the_audit_log_by_slurm_conf() {
+    let (folder, public) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    example(folder.path());
+    let document = public.path().join(vipu_status::file_names::public("test"));
+    fs::write(&document, pod64().to_json().unwrap()).unwrap();
+    let conf = folder.path().join("slurm.conf");
+    let past = |cluster: &str| {
+        let text = format!("ClusterName={cluster}\nStateSaveLocation={}\n", folder.path().display());
+        fs::write(&conf, text).unwrap();
+        run_on(&document, "job 7", &surroundings(&[("SLURM_CONF", &*conf)])).stdout
+    };
+    assert!(past("test").contains("history of partition slurm_7r1"));
+    assert_eq!(past("other"), "");
+}

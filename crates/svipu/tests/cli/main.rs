@@ -45,6 +45,7 @@ fn surroundings(variables: &[(&str, &Path)]) -> Surroundings {
         users: Users::List(vec![(1000, "alice".into()), (1001, "bob".into()), (0, "root".into())]),
         variables,
         terminal: false,
+        size: None,
         host: "login".into(),
         root: "/nonexistent".into(),
         etc: "/nonexistent".into(),

@@ -5,7 +5,7 @@ use vipu_status::{State, Status};
 
 use super::documents::{WRITTEN, hostile, lost, partition, places, pod64, pod1024, waiting};
 use super::why::{busy, planned};
-use super::{printed, run};
+use super::{printed, run, run_in, surroundings};
 
 /// Jobs of different lengths wait behind two that run.
 fn crowd() -> Status {
@@ -26,6 +26,18 @@ fn cli_svipu_plan_of_the_next_hours() {
     let lines = ["plan", "plan --hours 3", "plan --hours 48", "plan -u bob"];
     let text = |line: &str| format!("$ svipu {line}\n{}\n", printed(&run(&crowd(), line)));
     assert_snapshot!(lines.map(text).concat() + &run(&pod1024(16), "plan").stdout);
+}
+
+#[test]
+fn cli_svipu_plan_names_as_many_jobs_as_the_terminal_has_room_for() {
+    let mut status = crowd();
+    let rows = vec![status.line[0].clone(); 40];
+    status.line.extend(rows);
+    let is_cut = |rows| {
+        let around = svipu::Surroundings { size: Some((80, rows)), ..surroundings(&[]) };
+        run_in(&status, "plan", &around).stdout.contains("more jobs: svipu plan --all")
+    };
+    assert_eq!((is_cut(24), is_cut(60)), (true, false));
 }
 
 #[test]

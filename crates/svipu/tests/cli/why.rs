@@ -339,3 +339,103 @@ fn cli_svipu_tells_that_a_job_has_no_time_limit() {
     let text = |line: &str| format!("$ svipu {line}\n{}\n", printed(&run(&status, line)));
     assert_snapshot!(lines.map(text).concat());
 }
+
+/// The words are those of driver/create_progress.rs.
+#[test]
+fn cli_svipu_tells_tries_and_errors_of_a_partition_that_cannot_be_made() {
+    let mut status = busy();
+    let mut healthy = partition(23, 1000, State::Creating, places(0, 48, 4));
+    healthy.reason = Some("vipu: creating partition slurm_23: 4 IPUs on pod64".into());
+    status.partitions.push(healthy);
+    let entry = &mut status.partitions[0];
+    (entry.state, entry.ready_expected) = (State::Creating, Some(NOW - 8));
+    let told = r#"12 s, usually 2.0 s, try 4: controller vipu:8090: partition "slurm_20" already exists"#;
+    entry.reason = Some(format!("vipu: creating partition slurm_20: 32 IPUs on pod64, {told}"));
+    for line in ["why 20", "job 20", "partitions", "status"] {
+        let text = run(&status, line).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(told) && !text.contains("ready now"), "{line}: {text}");
+        assert!(!text.contains("vipu: creating"), "{line}: {text}");
+    }
+}
+
+#[test]
+fn cli_svipu_why_of_a_job_in_the_first_seconds() {
+    let mut status = busy();
+    let unknown = run(&status, "why 99").stderr;
+    assert!(
+        unknown.contains("the document is 3 s old, and news of jobs come into it within 10 s"),
+        "{unknown}"
+    );
+    status.partitions[0].state = State::Removing;
+    status.not_in_line = vec![waiting(20, 1000, 32, "BeginTime")];
+    status.not_in_line[0].not_before = NOW + 120;
+    assert_snapshot!(run(&status, "why 20").stdout);
+    status.not_in_line[0] = waiting(22, 1000, 32, "vipu: controller vipu:8090: quota");
+    status.not_in_line[0].rank.priority = 0;
+    let held = run(&status, "why 22").stdout;
+    assert!(
+        held.contains("vipu: controller vipu:8090: quota") && held.contains("scontrol release 22"),
+        "{held}"
+    );
+}
+
+#[test]
+fn cli_svipu_takes_names_as_people_type_them() {
+    let mut status = busy();
+    status.line[1].tasks = 4;
+    status.not_in_line = vec![waiting(33, 1000, 16, "JobHeldUser")];
+    let said = |line: &str| run(&status, line).stdout;
+    assert_eq!(said("partition 20"), said("partition slurm_20"));
+    assert_eq!(said("job slurm_20"), said("job 20"));
+    assert_eq!(said("why 31_[2-5]"), said("why 31"));
+    assert_eq!(said("why slurm_20"), said("why 20"));
+    assert_eq!(said("user"), said("user alice"));
+    assert_eq!(said("queue -o JobID,ipus,time_limit"), said("queue -o job,size,time"));
+    let own = said("why");
+    assert!(
+        ["Job 20", "Job 31", "Job 33"].iter().all(|job| own.contains(job)) && !own.contains("Job 21"),
+        "{own}"
+    );
+    assert!(said("queue --me").contains("JobHeldUser") && !said("queue").contains("JobHeldUser"));
+    let nobody = run(&empty(), "why").stdout;
+    assert!(nobody.contains("names no job with IPUs"), "{nobody}");
+}
+
+#[test]
+fn cli_svipu_tells_one_start_of_a_heterogeneous_job_and_tasks_ahead() {
+    let mut status = busy();
+    status.line[0].tasks = 5;
+    status.line.push(waiting(32, 1000, 1, "Priority"));
+    for (number, row) in status.line[1..].iter_mut().enumerate() {
+        let component = u32::try_from(number).unwrap();
+        Arc::make_mut(row.job.as_mut().unwrap()).component = Some((31, component));
+        (row.size, row.behind) = (16, None);
+    }
+    let mut status = planned(status);
+    (status.line[1].start, status.line[2].start) = (Some(NOW), Some(NOW + 3600));
+    assert_snapshot!(run(&status, "why 31").stdout);
+}
+
+/// priority/basic only counts the jobs.
+#[test]
+fn cli_svipu_leaves_out_priorities_that_only_count() {
+    let mut status = busy();
+    status.line.iter_mut().for_each(|row| row.rank.priority += 4_294_900_000);
+    for line in ["queue", "job 31", "why 31"] {
+        let text = run(&status, line).stdout;
+        assert!(!text.contains("PRIORITY") && !text.contains("42949"), "{text}");
+    }
+}
+
+#[test]
+fn cli_svipu_why_explains_a_reason_of_slurm_in_line() {
+    let mut status = busy();
+    status.line.truncate(1);
+    status.line[0].size = 16;
+    status.line[0].reason = Some("ReqNodeNotAvail, Reserved for maintenance".into());
+    let text = run(&planned(status), "why 30").stdout;
+    assert!(
+        text.contains("reserved for maintenance or for") && !text.contains("Slurm looks at it"),
+        "{text}"
+    );
+}
