@@ -6,7 +6,7 @@ mod show;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use vipu_conf::{Good, LoadError, against_nodes, error_beside, load_file, load_offered};
+use vipu_conf::{Good, KEYS, LoadError, Reason, against_nodes, error_beside, load_file, load_offered};
 use vipu_types::ModelName;
 
 use crate::Output;
@@ -41,7 +41,8 @@ fn check_installed(
 ) -> Result<String, Failure> {
     let path = slurm_conf_path(surroundings);
     let models = Models::of(&read_slurm_conf(&path)?);
-    let mut report = Report { page: blank_page(common, surroundings), errors: models.errors.len() };
+    let mut report = Report::new(common, surroundings);
+    report.errors = models.errors.len();
     models.errors.iter().for_each(|error| report.error(error));
     if models.offered.0.is_empty() && report.errors == 0 {
         report.errors += 1;
@@ -78,7 +79,7 @@ fn check_files(
     surroundings: &Surroundings,
     output: &mut Output,
 ) -> String {
-    let mut report = Report { page: blank_page(common, surroundings), errors: 0 };
+    let mut report = Report::new(common, surroundings);
     for file in files {
         match load_file(file) {
             Ok(good) => report.page.line(&format!("{}: no errors", good.path.display())),
@@ -91,9 +92,15 @@ fn check_files(
 struct Report {
     page: Page,
     errors: usize,
+    /// Whether one of the errors is an unknown key.
+    has_unknown_key: bool,
 }
 
 impl Report {
+    fn new(common: &Common, surroundings: &Surroundings) -> Self {
+        Self { page: blank_page(common, surroundings), errors: 0, has_unknown_key: false }
+    }
+
     /// Adds the files of models. Models that share a file share its lines.
     fn models(&mut self, loaded: BTreeMap<ModelName, Result<Good, LoadError>>) {
         let mut good = BTreeMap::<PathBuf, Vec<ModelName>>::new();
@@ -114,10 +121,13 @@ impl Report {
     }
 
     fn broken(&mut self, why: &LoadError, models: &[ModelName]) {
-        self.errors += match why {
-            LoadError::Broken(broken) => broken.problems.len(),
-            _ => 1,
+        let problems = match why {
+            LoadError::Broken(broken) => broken.problems.as_slice(),
+            _ => &[],
         };
+        self.errors += problems.len().max(1);
+        self.has_unknown_key |=
+            problems.iter().any(|problem| matches!(problem.reason, Reason::UnknownKey { .. }));
         self.error(&why.to_string());
         if !models.is_empty() {
             let (keeps, its) = if models.len() == 1 { ("keeps its", "its") } else { ("keep their", "their") };
@@ -136,6 +146,12 @@ impl Report {
 
     fn finish(mut self, output: &mut Output) -> String {
         output.exit = u8::from(self.errors > 0);
+        if self.has_unknown_key {
+            let names: Vec<_> = KEYS.iter().map(|key| key.name).collect();
+            let lines: Vec<_> = names.chunks(8).map(|names| names.join(", ")).collect();
+            let list = format!("the keys are {}", lines.join(",\n  "));
+            list.lines().for_each(|line| self.page.line(line));
+        }
         match self.errors {
             0 => {}
             1 => self.page.line("1 error"),

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use vipu_types::{Words, words};
 
-use crate::keys::KEYS;
-use crate::problem::{Problem, Reason};
+use crate::problem::Problem;
 
 /// The reason why a model has no settings.
 #[derive(Debug, thiserror::Error)]
@@ -94,11 +93,6 @@ impl fmt::Display for Broken {
             match spot {
                 Some(spot) => write!(f, "{}:{}: {reason}\n{spot}", spot.line, spot.column)?,
                 None => write!(f, " {reason}")?,
-            }
-            if matches!(reason, Reason::UnknownKey { .. }) {
-                let names: Vec<_> = KEYS.iter().map(|key| key.name).collect();
-                let lines: Vec<_> = names.chunks(8).map(|names| names.join(", ")).collect();
-                write!(f, "\nthe keys are {}", lines.join(",\n  "))?;
             }
         }
         Ok(())

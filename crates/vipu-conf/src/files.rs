@@ -204,15 +204,22 @@ pub(crate) fn with_host_map(
 }
 
 /// Reads a file that can be a configuration file. Refuses other kinds, as a FIFO would make slurmctld wait
-/// for ever.
+/// for ever. U+FFFD stands for bytes that are no UTF-8, which only comments may have.
 pub(crate) fn read(path: &Path) -> io::Result<String> {
     const LARGEST: u64 = 64 << 10;
     let facts = fs::metadata(path)?;
+    if facts.is_dir() {
+        return Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory, not a file"));
+    }
     if !facts.is_file() {
-        return Err(io::Error::other("not a regular file"));
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
     }
     if facts.len() > LARGEST {
-        return Err(io::Error::other(format!("larger than {LARGEST} bytes, no configuration file is")));
+        let why = format!("it has {} bytes, and a file of settings {LARGEST} at most", facts.len());
+        return Err(io::Error::new(ErrorKind::FileTooLarge, why));
     }
-    fs::read_to_string(path)
+    let bytes = fs::read(path)?;
+    // Editors of Windows put a byte order mark in front.
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    Ok(String::from_utf8_lossy(text).into_owned())
 }

@@ -149,6 +149,9 @@ impl<'a> Reader<'a> {
         for agent in text.split(',') {
             let start = span.start + (agent.as_ptr() as usize - text.as_ptr() as usize);
             let own = start..start + agent.len();
+            if agent.contains('\u{fffd}') {
+                return Err((format!("'{agent}' is not UTF-8: write the file in UTF-8"), own));
+            }
             if agent.is_empty() {
                 return Err(("the name of an agent is empty".into(), own));
             }
@@ -205,6 +208,7 @@ mod tests {
             ("a 0-3 ag1\nb 8-15 ag2,ag3", "2:3:", "8 IPUs here, but a has 4 in line 1"),
             ("a 0-3 ag1\nb 0-3 ag2", "2:3:", "0-3 are IPUs of a already, in line 1"),
             ("a 0-3 ag1\nb 4-7 ag1", "2:7:", "agent ag1 is in line 1 already"),
+            ("a 0-3 caf\u{fffd}", "1:7:", "'caf\u{fffd}' is not UTF-8"),
             ("a 0-7 ag1,", "1:11:", "the name of an agent is empty"),
             ("a 0-7 ag1", "1:7:", "8 IPUs are in 2 IPU-Machines of 4, not in 1"),
         ] {

@@ -32,6 +32,19 @@ pub enum Reason {
     /// Text that directly follows a closing quote.
     #[error("something follows the closing quote: put a blank between")]
     AfterQuote,
+    /// Bytes that are no UTF-8, outside a comment.
+    #[error("'{}' is not UTF-8: write the file in UTF-8", shown(.0))]
+    NotUtf8(String),
+    /// Lines of a configuration file of Slurm.
+    #[error(
+        "{key} belongs into {file}, and there is no ApiHost: this is no file of slurm-vipu; svipu doctor checks {file}"
+    )]
+    OtherFile {
+        /// The word that only the other file has.
+        key: &'static str,
+        /// The name of the other file.
+        file: &'static str,
+    },
     /// A key that does not exist.
     #[error("unknown key '{}'{}", shown(.key), .nearest.map_or(String::new(), |key| format!(": did you mean {key}?")))]
     UnknownKey {

@@ -23,6 +23,9 @@ impl Settings {
     /// All errors in the text, not only the first.
     pub fn parse(text: &str, path: &Path) -> Result<Self, Broken> {
         let (given, mut problems) = Given::sort(text);
+        if let Some(other) = given.other_file(&problems) {
+            return Err(Broken { path: path.into(), problems: vec![other] });
+        }
         let settings = Self::read(&given, &mut problems);
         if given.delivery() == Some(Delivery::File) && !given.has(&Key::IpuofDir) {
             problems.push(missing(&Key::IpuofDir));
@@ -53,6 +56,16 @@ impl Settings {
     }
 }
 
+/// The words that tell other files. gres.conf has some of slurm.conf, too.
+const OF_OTHER_FILES: [(&str, &[&str]); 3] = [
+    ("gres.conf", &["Name", "AutoDetect"]),
+    ("plugstack.conf", &["required", "optional"]),
+    (
+        "slurm.conf",
+        &["ClusterName", "SlurmctldHost", "ControlMachine", "SelectType", "NodeName", "PartitionName"],
+    ),
+];
+
 /// The values that a text gives, by the names of their keys.
 pub(crate) struct Given<'a> {
     text: &'a str,
@@ -73,6 +86,9 @@ impl<'a> Given<'a> {
     }
 
     fn add(&mut self, key: Piece, value: Piece) -> Result<(), (Reason, Range<usize>)> {
+        if let Some(piece) = [&key, &value].into_iter().find(|piece| piece.text.contains('\u{fffd}')) {
+            return Err((Reason::NotUtf8(piece.text.clone()), piece.span.clone()));
+        }
         let Some(known) = Key::find(&key.text) else {
             let nearest = Key::nearest(&key.text);
             return Err((Reason::UnknownKey { key: key.text, nearest }, key.span));
@@ -97,6 +113,24 @@ impl<'a> Given<'a> {
         let result = if control { Err("has a control character".into()) } else { read(text) };
         let bad = |valid| Reason::BadValue { key: key.name, value: text.to_owned(), valid };
         result.map(Some).map_err(|valid| self.problem(bad(valid), span))
+    }
+
+    /// The problem of a text that is a configuration file of Slurm: it has a word of such a file, and no ApiHost. Beside
+    /// ApiHost, the word is an unknown key like others.
+    fn other_file(&self, problems: &[Problem]) -> Option<Problem> {
+        let words =
+            OF_OTHER_FILES.iter().flat_map(|(file, words)| words.iter().map(move |word| (*file, *word)));
+        let mut found = words.filter_map(|(file, key)| {
+            let is_about = |problem: &&Problem| match &problem.reason {
+                Reason::UnknownKey { key: word, .. } | Reason::NoValue { key: word } => {
+                    word.eq_ignore_ascii_case(key)
+                }
+                _ => false,
+            };
+            let spot = problems.iter().find(is_about)?.spot.clone();
+            Some(Problem { reason: Reason::OtherFile { key, file }, spot })
+        });
+        found.next().filter(|_| !self.has(&Key::ApiHost))
     }
 
     fn problem(&self, reason: Reason, span: &Range<usize>) -> Problem {

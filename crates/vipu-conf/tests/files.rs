@@ -66,18 +66,39 @@ fn one_broken_file_hurts_no_other_model() {
 fn files_that_cannot_be_read_are_told_apart() {
     let dir = dir(&[("pod3.conf", &" ".repeat(70_000))]);
     fs::create_dir(dir.path().join("pod1.conf")).unwrap();
-    fs::write(dir.path().join("pod2.conf"), b"ApiHost=\xff").unwrap();
+    symlink("pod2.conf", dir.path().join("pod2.conf")).unwrap();
     symlink("gone.conf", dir.path().join("pod4.conf")).unwrap();
+    symlink("/dev/null", dir.path().join("pod5.conf")).unwrap();
     for (name, part) in [
         ("pod0", "neither "),
-        ("pod1", "pod1.conf: not a regular file"),
-        ("pod2", "valid UTF-8"),
-        ("pod3", "larger than 65536 bytes"),
+        ("pod1", "pod1.conf: it is a directory, not a file"),
+        ("pod2", "pod2.conf: Too many levels of symbolic links"),
+        ("pod3", "pod3.conf: it has 70000 bytes, and a file of settings 65536 at most"),
         ("pod4", "pod4.conf is a symlink to gone.conf, which does not exist"),
+        ("pod5", "pod5.conf: it is no regular file"),
     ] {
         let error = load_one(dir.path(), name).unwrap_err();
         assert!(error.to_string().contains(part), "{name}: {error}");
         assert_eq!(error.one_line(), error.to_string());
+    }
+}
+
+#[test]
+fn a_file_may_have_other_bytes_than_utf8_in_comments_only() {
+    let told = |bytes: &[u8]| {
+        let dir = dir(&[]);
+        fs::write(dir.path().join("vipu.conf"), bytes).unwrap();
+        load_one(dir.path(), "pod64").map_err(|why| why.to_string()).err()
+    };
+    let good = text("vipu");
+    assert_eq!(told(format!("\u{feff}{good}").as_bytes()), None, "byte order mark");
+    assert_eq!(told(&[b"# caf\xe9\n", good.as_bytes(), b" # \xfc\r\n"].concat()), None, "Latin-1");
+    for (line, place) in [
+        (&b"Cluster=caf\xe9"[..], ":2:9: 'caf\u{fffd}' is not UTF-8"),
+        (b"Cl\xfcster=c", ":2:1: 'Cl\u{fffd}ster' is not UTF-8"),
+    ] {
+        let error = told(&[good.as_bytes(), b"\n", line].concat()).unwrap();
+        assert!(error.contains(place), "{error}");
     }
 }
 

@@ -212,9 +212,27 @@ fn all_problems_are_told_in_the_order_of_the_file() {
              files: SlurmUser writes it, all nodes read it)",
         ]
     );
-    assert!(broken.to_string().contains("\nthe keys are ApiHost, ApiPort, "));
     let line = broken.one_line();
     assert_eq!(line, "vipu.conf:1: Layer=cons_res: not a layer (cons_tres, linear) (and 6 more errors)");
+}
+
+#[test]
+fn a_file_of_another_kind_is_one_problem() {
+    for (text, told) in [
+        (
+            "# ours\nClusterName=c\nSlurmUser=slurm\nPartitionName=p Nodes=ALL\n",
+            "2: ClusterName belongs into slurm.conf,",
+        ),
+        ("VipuApiHost=a VipuIpuofDir=/x\nNODENAME=n1\n", "2: NodeName belongs into slurm.conf,"),
+        ("NodeName=n1 Name=gpu File=/dev/gpu0\n", "1: Name belongs into gres.conf,"),
+        ("required spank_ipuof.so ipuof_dir=/x\n", "1: required belongs into plugstack.conf,"),
+    ] {
+        let broken = parse(text).unwrap_err();
+        let rest = "and there is no ApiHost: this is no file of slurm-vipu; svipu doctor checks";
+        assert!(broken.one_line().starts_with(&format!("vipu.conf:{told} {rest} ")), "{broken}");
+    }
+    let broken = parse(&format!("{MINIMAL}SelectType=select/vipu\n")).unwrap_err();
+    assert_eq!(broken.one_line(), "vipu.conf:3: unknown key 'SelectType'");
 }
 
 #[test]

@@ -93,7 +93,9 @@ fn cli_conf_check_of_broken_files() {
         ("vipu.conf", broken),
         ("pod4.conf", "ApiHost=\u{1b}[2J\u{202e}\n"),
     ]);
-    let text = site.run("conf check") + &site.run("conf check DIR/vipu.conf DIR/pod65.conf DIR");
+    let text = site.run("conf check")
+        + &site.run("conf check DIR/vipu.conf DIR/vipu.conf DIR/slurm.conf DIR/pod65.conf DIR");
+    assert_eq!(text.matches("LinkDomainSize").count(), 2, "the keys are listed once by each run");
     assert!(text.chars().all(|c| c == '\n' || !c.is_control() && c != '\u{202e}'), "{text:?}");
     assert_snapshot!(text);
 }
