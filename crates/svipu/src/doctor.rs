@@ -24,6 +24,8 @@ pub(crate) fn run(
 ) -> Result<String, Failure> {
     let named = slurm_conf.map(Path::to_owned);
     let named = named.or_else(|| surroundings.variable("SLURM_CONF").map(PathBuf::from));
+    // The paths of the files beside it go on from there.
+    let named = named.map(|path| std::path::absolute(&path).unwrap_or(path));
     let configured = Configuration::read(surroundings).ok().and_then(|it| it.status);
     let host = Host {
         root: surroundings.root.clone(),

@@ -1,11 +1,10 @@
 //! The host that is examined.
 
 use std::ffi::CString;
-use std::fs::Metadata;
+use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind, Read as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
-use std::{fs, path};
+use std::path::{Component, Path, PathBuf};
 
 use nix::fcntl::OFlag;
 use nix::unistd::{Group, User, getgrouplist};
@@ -91,7 +90,8 @@ impl Host<'_> {
 
 /// The place of an absolute path below a root.
 pub(crate) fn below(root: &Path, path: &Path) -> PathBuf {
-    let parts = path.components().filter(|part| matches!(part, path::Component::Normal(_)));
+    let is_below = |part: &Component<'_>| matches!(part, Component::Normal(_) | Component::ParentDir);
+    let parts = path.components().filter(is_below);
     root.join(parts.collect::<PathBuf>())
 }
 

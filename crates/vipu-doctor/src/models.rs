@@ -1,8 +1,10 @@
 //! The models that nodes have, and their files.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
+use nix::errno::Errno;
 use vipu_conf::{LoadError, Settings};
 use vipu_types::{GresType, ModelName};
 
@@ -99,13 +101,23 @@ fn of_file(file: &str, why: &LoadError) -> Option<Finding> {
             let what = format!("it is a link to {}, which does not exist", target.display());
             Finding::error(file, what, "create that file, or remove the link")
         }
-        LoadError::Unreadable { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
+        LoadError::Unreadable { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
             let what = format!("not examined: {source}");
             Finding::hint(file, what, "run svipu doctor as root or SlurmUser")
         }
         LoadError::Unreadable { path, source } => {
             let what = format!("cannot read {}: {source}", path.display());
-            Finding::error(file, what, "let SlurmUser read it")
+            let fix = match source.kind() {
+                ErrorKind::IsADirectory | ErrorKind::InvalidInput | ErrorKind::FileTooLarge => {
+                    "put a file of settings in its place"
+                }
+                _ if source.raw_os_error() == Some(Errno::ELOOP as i32) => {
+                    "put a file of settings in the place of the link"
+                }
+                ErrorKind::NotFound => "write the file, or mend HostMap",
+                _ => "mend this, and run svipu doctor again",
+            };
+            Finding::error(file, what, fix)
         }
     })
 }
@@ -129,7 +141,10 @@ pub(crate) fn strays(host: &Host<'_>, slurm: &Slurm, models: &[ModelFile]) -> Ve
     let known: Vec<_> = models.iter().map(|model| model.name.as_str()).collect();
     let finding = |name: String| {
         let what = "no node has the model of this file, so that it is not read";
-        let fix = format!("rename it to a model of Gres= ({}), or mend Gres=", known.join(", "));
+        let fix = match known.is_empty() {
+            true => "write the model into Gres= of its nodes, or remove the file".to_owned(),
+            false => format!("rename it to a model of Gres= ({}), or mend Gres=", known.join(", ")),
+        };
         Finding::warning(name, what, fix)
     };
     strays.into_iter().map(finding).collect()

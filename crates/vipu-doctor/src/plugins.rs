@@ -167,10 +167,11 @@ pub(crate) fn release_is_known(plugins: &Plugins) -> Option<Finding> {
 /// The files that this host needs are in PluginDir, those of slurmctld in one folder.
 pub(crate) fn files_are_there(slurm: &Slurm, plugins: &Plugins, models: &[ModelFile]) -> Vec<Finding> {
     let folders: Vec<_> = plugins.folders.iter().map(|folder| folder.display().to_string()).collect();
+    let folders = if folders.is_empty() { "a usual folder".to_owned() } else { folders.join(":") };
     let mut findings = Vec::new();
     let mut need = |name: &str, level: Level, who: &str| {
         if plugins.file(name).is_none() {
-            let what = format!("it is not in {}, and {who}", folders.join(":"));
+            let what = format!("it is not in {folders}, and {who}");
             let fix = format!("install it there ({PAGE})");
             findings.push(Finding { level, ..Finding::error(name, what, fix) });
         }

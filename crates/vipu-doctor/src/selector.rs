@@ -12,16 +12,23 @@ const OTHER: &str = "other_cons_tres";
 
 /// SelectType is the selector of slurm-vipu.
 pub(crate) fn select_type(slurm: &Slurm) -> Option<Finding> {
-    match slurm.value("SelectType") {
-        Some("select/vipu" | "select/vipu_cons_tres") => None,
-        given => {
-            let what = match given {
-                Some(given) => format!("SelectType is {given}, so that no job gets IPUs"),
-                None => "SelectType is not given, so that no job gets IPUs".to_owned(),
-            };
-            Some(Finding::error(slurm.place("SelectType"), what, "write SelectType=select/vipu"))
+    let needs_cons_tres = slurm.value("MaxNodeCount").is_some();
+    let what = match slurm.value("SelectType") {
+        Some("select/vipu") if needs_cons_tres => {
+            "SelectType is select/vipu, and with MaxNodeCount Slurm ends unless its name contains cons_tres"
+                .to_owned()
         }
-    }
+        Some("select/vipu" | "select/vipu_cons_tres") => return None,
+        Some(given) => format!("SelectType is {given}, so that no job gets IPUs"),
+        None => "SelectType is not given, so that no job gets IPUs".to_owned(),
+    };
+    let fix = match needs_cons_tres {
+        true => {
+            "write SelectType=select/vipu_cons_tres, and install select_vipu.so as select_vipu_cons_tres.so (docs/releases.md#selecttypeselectvipu_cons_tres)"
+        }
+        false => "write SelectType=select/vipu",
+    };
+    Some(Finding::error(slurm.place("SelectType"), what, fix))
 }
 
 /// SelectTypeParameters are what this release wants. 24.05 was the first that wants some, except over select/linear.

@@ -1,6 +1,7 @@
 //! slurm.conf of this host, and what it says the host is.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
@@ -69,16 +70,17 @@ impl Slurm {
             return Err(Finding::error("slurm.conf", "it is in no usual place", fix));
         };
         let conf = SlurmConf::read(&path, &mut &*host).map_err(|why| {
-            Finding::error(
-                path.display().to_string(),
-                format!("cannot read it: {why}"),
-                "let this user read it",
-            )
+            let fix = match why.kind() {
+                ErrorKind::NotFound => "set SLURM_CONF or --slurm-conf to the file that slurmctld reads",
+                ErrorKind::PermissionDenied => "run svipu doctor as root or SlurmUser",
+                _ => "mend this, and run svipu doctor again",
+            };
+            Finding::error(path.display().to_string(), format!("cannot read it: {why}"), fix)
         })?;
         let own = conf.nodes();
         let own = own.iter().filter(|node| names_host(node, host));
         let has_ipus = own.clone().any(|node| offering(node).is_some());
-        let is_controller_host = ["SlurmctldHost", "ControlMachine"]
+        let is_controller_host = ["SlurmctldHost", "ControlMachine", "BackupController"]
             .iter()
             .flat_map(|key| conf.all(key))
             .any(|line| is_host(line, host));
@@ -247,6 +249,9 @@ mod tests {
         };
         let roles = |conf| Slurm::read(&host(conf)).map_err(|_| ()).unwrap().roles();
         assert_eq!(roles("/slurm.conf"), ["slurmctld host", "node with IPUs"]);
+        std::fs::write(folder.path().join("old.conf"), "ControlMachine=a\nBackupController=build7\n")
+            .unwrap();
+        assert_eq!(roles("/old.conf"), ["slurmctld host"]);
         let is_this =
             ["127.0.0.1", "::1", "build7", "localhost4", "10.0.0.1"].map(|name| is_name(name, &host("")));
         assert_eq!(is_this, [true, true, true, false, false]);

@@ -37,6 +37,18 @@ fn cli_doctor_prints_findings() {
 }
 
 #[test]
+fn cli_doctor_takes_a_relative_path() {
+    // The folder of the crate is that of the test.
+    let folder = tempfile::tempdir_in(".").unwrap();
+    fs::write(folder.path().join("slurm.conf"), SLURM_CONF).unwrap();
+    let path = format!("{}/../{0}/slurm.conf", folder.path().file_name().unwrap().display());
+    let arguments = Arguments::try_parse_from(["svipu", "doctor", "--slurm-conf", &path]).unwrap();
+    let around = Surroundings { root: "/".into(), ..surroundings(&[]) };
+    let text = printed(&svipu::run(&arguments, &around));
+    assert!(text.contains("slurm.conf:6: Gres=vipu:pod64:64 of n[1-4] lacks no_consume"), "{text}");
+}
+
+#[test]
 fn cli_doctor_hostile_names_are_safe() {
     let hostile = SLURM_CONF.replace("pod64", "\u{1b}[2J\u{202e}").replace("n[1-4]", &"n".repeat(1 << 16));
     assert_snapshot!(doctor(&hostile, "--noheader"));

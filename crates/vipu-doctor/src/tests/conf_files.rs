@@ -4,7 +4,7 @@ use std::fs;
 
 use insta::assert_snapshot;
 
-use super::tree::{SLURM, STACK, VIPU, each_has_one_finding};
+use super::tree::{SLURM, STACK, Tree, VIPU, each_has_one_finding};
 
 #[test]
 fn cli_doctor_slurm_conf_is_wrong() {
@@ -29,7 +29,19 @@ fn cli_doctor_slurm_conf_is_wrong() {
         ("no_consume", |tree| tree.replace(SLURM, "no_consume:", "")),
         ("no IPUs", |tree| tree.replace(SLURM, ",vipu:pod64:no_consume:64", "")),
         ("nodes that register themselves", |tree| {
-            tree.replace(SLURM, "Gres=gpu:1,vipu:pod64:no_consume:64", "\nMaxNodeCount=8")
+            tree.replace(SLURM, "Gres=gpu:1,vipu:pod64:no_consume:64", "\nMaxNodeCount=8");
+            tree.replace(SLURM, "select/vipu", "select/vipu_cons_tres");
+            fs::rename(
+                tree.path("/usr/lib/slurm/select_vipu.so"),
+                tree.path("/usr/lib/slurm/select_vipu_cons_tres.so"),
+            )
+            .unwrap();
+        }),
+        ("nodes that register themselves, with another selector", |tree| {
+            tree.replace(SLURM, "SelectType=select/vipu", "MaxNodeCount=8\nSelectType=select/linear");
+        }),
+        ("nodes that register themselves, with a name that Slurm refuses", |tree| {
+            tree.replace(SLURM, "ClusterName", "MaxNodeCount=8\nClusterName");
         }),
         ("no model", |tree| tree.replace(SLURM, "vipu:pod64:no_consume", "vipu:no_consume")),
         ("number", |tree| tree.replace(SLURM, "no_consume:64", "no_consume:48")),
@@ -72,6 +84,26 @@ fn cli_doctor_vipu_conf_is_wrong() {
             tree.write(VIPU, "Layer=linaer\n");
         }),
         ("misspelt model", |tree| tree.write("/etc/slurm/pod46.conf", "apihost = x\nIpuofDir=/x\n")),
+        ("Latin-1", |tree| {
+            let bytes = fs::read(tree.path(VIPU)).unwrap();
+            tree.write(VIPU, [&b"# caf\xe9\nAllocation=caf\xe9\n"[..], &bytes].concat());
+        }),
+        ("a copy of slurm.conf", |tree| tree.write(VIPU, fs::read(tree.path(SLURM)).unwrap())),
+        ("directory", |tree| {
+            tree.remove(VIPU);
+            fs::create_dir(tree.path(VIPU)).unwrap();
+        }),
+        ("link to itself", |tree| {
+            tree.remove(VIPU);
+            std::os::unix::fs::symlink("vipu.conf", tree.path(VIPU)).unwrap();
+        }),
+        ("200 MB", |tree| {
+            fs::File::options().write(true).open(tree.path(VIPU)).unwrap().set_len(200_000_000).unwrap();
+        }),
+        ("device", |tree| {
+            tree.remove(VIPU);
+            std::os::unix::fs::symlink("/dev/null", tree.path(VIPU)).unwrap();
+        }),
         ("link to nothing", |tree| {
             std::os::unix::fs::symlink("gone", tree.path("/etc/slurm/pod64.conf")).unwrap()
         }),
@@ -110,4 +142,25 @@ fn cli_doctor_plugstack_is_wrong() {
         ("no file", |tree| tree.remove("/usr/lib/slurm/spank_ipuof.so")),
     ]);
     assert_snapshot!(lines);
+}
+
+#[test]
+fn cli_doctor_file_of_a_model_on_a_site_without_models() {
+    let tree = Tree::healthy();
+    tree.replace(SLURM, ",vipu:pod64:no_consume:64", "");
+    fs::rename(tree.path(VIPU), tree.path("/etc/slurm/pod64.conf")).unwrap();
+    assert_snapshot!(tree.lines(&tree.examine()), @"
+    error: slurm.conf: no node has a vipu GRES, so that no job gets IPUs; write Gres=vipu:<model>:no_consume:<IPUs of the Pod> into the lines of the nodes
+    warning: pod64.conf: no node has the model of this file, so that it is not read; write the model into Gres= of its nodes, or remove the file
+    ");
+}
+
+/// Slurm and slurm-vipu take the carriage returns of these files for blanks.
+#[test]
+fn cli_doctor_files_from_windows_are_right() {
+    let tree = Tree::healthy();
+    tree.replace(SLURM, "\n", "\r\n");
+    tree.replace(VIPU, "\n", "\r\n");
+    tree.replace(VIPU, "ApiHost", "\u{feff}ApiHost");
+    assert_eq!(tree.lines(&tree.examine()), "");
 }

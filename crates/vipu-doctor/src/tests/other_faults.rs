@@ -5,7 +5,7 @@ use std::fs;
 use insta::assert_snapshot;
 use vipu_status::{Contact, OtherIpus, OtherUse, Partition, Place, State};
 
-use super::tree::{NOW, SLURM, VIPU, each_has_one_finding};
+use super::tree::{NOW, SLURM, Tree, VIPU, each_has_one_finding};
 
 /// A partition that is kept for a failed job.
 fn kept(size: u32) -> Partition {
@@ -43,6 +43,15 @@ fn cli_doctor_plugin_files_are_wrong() {
         ("table", |tree| tree.write("/etc/slurm/slurm-layout.conf", "Release=24.11.5\n")),
     ]);
     assert_snapshot!(lines);
+}
+
+#[test]
+fn cli_doctor_site_without_a_folder_of_plugins() {
+    let tree = Tree::healthy();
+    tree.replace(SLURM, "PluginDir=/usr/lib/slurm\n", "");
+    fs::rename(tree.path("/usr/lib/slurm"), tree.path("/opt")).unwrap();
+    let lines = tree.lines(&tree.examine());
+    assert!(lines.contains("select_vipu.so: it is not in a usual folder, and slurmctld needs it"), "{lines}");
 }
 
 #[test]
