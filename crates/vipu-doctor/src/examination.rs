@@ -122,6 +122,8 @@ impl Facts {
         found.extend(plugstack::line(slurm, plugstack, models));
         found.extend(plugstack::arguments(plugstack, models));
         found.extend(plugstack::plugin_is_there(plugstack, plugins));
+        found.extend(plugstack::ends_of_lines(plugstack));
+        found.extend(plugstack::order(plugstack));
         found.extend(credentials::permissions(slurm, &self.secrets));
         found.extend(credentials::are_valid(&self.certificates, host.now));
         found.extend(ipuof_directories::permissions(slurm, &self.directories));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use vipu_types::Delivery;
 
 use crate::finding::Finding;
-use crate::host::{Host, Unseen, if_there};
+use crate::host::{Host, Unseen, if_there, read_text};
 use crate::models::{ModelFile, settings};
 use crate::plugins::Plugins;
 use crate::slurm_conf::{Slurm, short};
@@ -13,12 +13,18 @@ use crate::slurm_conf::{Slurm, short};
 /// The file name of the SPANK plugin.
 const PLUGIN: &str = "spank_ipuof.so";
 
+/// Parts of the names of plugins that start a task's container, or change its files and credentials. A task has to have
+/// the variables of its IPUs before.
+const LATER: [&str; 4] = ["pyxis", "auks", "tmp", "chroot"];
+
 /// plugstack.conf.
 pub(crate) struct Plugstack {
     /// Its path.
     pub(crate) path: PathBuf,
     /// The line that loads the SPANK plugin, if there is one.
     pub(crate) line: Option<SpankLine>,
+    /// The first line of each file that a carriage return breaks.
+    broken_ends: Vec<(PathBuf, usize)>,
 }
 
 /// The line that loads the SPANK plugin.
@@ -34,6 +40,8 @@ pub(crate) struct SpankLine {
     /// Whether the file of the plugin is where the path says, if it has a folder.
     is_there: bool,
     plugin: slurm_conf::Plugin,
+    /// The plugins before it that have to come after it.
+    too_early: Vec<slurm_conf::Plugin>,
 }
 
 impl Plugstack {
@@ -48,15 +56,61 @@ impl Plugstack {
             is_direct: *plugin.place.file == *path,
             has_folder: plugin.path.contains('/'),
             is_there: host.at(plugin.path.as_ref()).exists(),
+            too_early: too_early(&stack.plugins, plugin),
             plugin: plugin.clone(),
         });
-        Self { path, line }
+        let files: Vec<_> = stack.files.iter().map(|file| file.to_path_buf()).collect();
+        let broken_end = |file: &PathBuf| {
+            let text = read_text(&host.at(file)).ok()?;
+            let is_broken = |line: &str| {
+                let content = line.split('#').next().unwrap_or_default();
+                content.ends_with('\r') && !content.trim().is_empty()
+            };
+            Some((file.clone(), text.split('\n').position(is_broken)? + 1))
+        };
+        let broken_ends = files.iter().filter_map(broken_end).collect();
+        Self { path, line, broken_ends }
     }
 
     /// An argument of the line.
     pub(crate) fn argument(&self, name: &str) -> Option<&str> {
         self.line.as_ref()?.plugin.argument(name)
     }
+}
+
+fn too_early(plugins: &[slurm_conf::Plugin], ours: &slurm_conf::Plugin) -> Vec<slurm_conf::Plugin> {
+    let before = plugins.iter().take_while(|plugin| plugin.place != ours.place);
+    let is_later = |plugin: &&slurm_conf::Plugin| LATER.iter().any(|part| plugin.file_name().contains(part));
+    before.filter(is_later).cloned().collect()
+}
+
+/// No line ends with a carriage return, which Slurm takes for a part of the last word.
+pub(crate) fn ends_of_lines(stack: &Plugstack) -> Vec<Finding> {
+    let finding = |(file, line): &(PathBuf, usize)| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let what = "the line ends with a carriage return, which Slurm takes for a part of the last word";
+        Finding::error(format!("{name}:{line}"), what, format!("sed -i 's/\\r$//' {}", file.display()))
+    };
+    stack.broken_ends.iter().map(finding).collect()
+}
+
+/// The plugins that need the variables of the IPUs come after the line.
+pub(crate) fn order(stack: &Plugstack) -> Vec<Finding> {
+    let finding = |(line, early): (&SpankLine, &slurm_conf::Plugin)| {
+        let what = format!(
+            "{} comes before {PLUGIN} ({}), which has to set the variables of the IPUs first",
+            early.file_name(),
+            line.place
+        );
+        let above = if early.place.file == line.plugin.place.file {
+            "this line".to_owned()
+        } else {
+            format!("the line that includes {}", early.place.file.display())
+        };
+        Finding::warning(short(&early.place), what, format!("move the line of {PLUGIN} above {above}"))
+    };
+    let early = stack.line.iter().flat_map(|line| line.too_early.iter().map(move |early| (line, early)));
+    early.map(finding).collect()
 }
 
 /// The line is there, is required, and reaches nodes without a configuration of their own.
@@ -98,7 +152,8 @@ pub(crate) fn arguments(stack: &Plugstack, models: &[ModelFile]) -> Option<Findi
     let mut wanted = settings(models).filter_map(|(model, own)| {
         (own.delivery == Delivery::File).then_some((model, own.ipuof_dir.as_ref()?))
     });
-    let given = stack.argument("ipuof_dir");
+    // A carriage return has a finding of its own.
+    let given = stack.argument("ipuof_dir").map(|given| given.trim_end_matches('\r'));
     let (model, directory) = wanted.find(|(_, directory)| given != directory.to_str())?;
     let directory = directory.display();
     let what = match given {

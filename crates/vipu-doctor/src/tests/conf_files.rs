@@ -140,6 +140,15 @@ fn cli_doctor_plugstack_is_wrong() {
             tree.write(STACK, "include /etc/slurm/ipu*.conf\n");
         }),
         ("no file", |tree| tree.remove("/usr/lib/slurm/spank_ipuof.so")),
+        ("carriage return", |tree| {
+            tree.replace(STACK, "\n", "\r\n");
+            tree.replace(STACK, "required", "# ours\r\n\r\nrequired x.so # other\r\nrequired");
+        }),
+        ("pyxis above", |tree| tree.replace(STACK, "required", "required /opt/spank_pyxis.so x=y\nrequired")),
+        ("pyxis above in another file", |tree| {
+            tree.write("/etc/slurm/stack.d/10-auks.conf", "optional x11.so\noptional auks.so\n");
+            tree.replace(STACK, "required", "include stack.d/*.conf\nrequired");
+        }),
     ]);
     assert_snapshot!(lines);
 }
@@ -162,5 +171,6 @@ fn cli_doctor_files_from_windows_are_right() {
     tree.replace(SLURM, "\n", "\r\n");
     tree.replace(VIPU, "\n", "\r\n");
     tree.replace(VIPU, "ApiHost", "\u{feff}ApiHost");
+    tree.replace(STACK, "\n", "\nrequired spank_pyxis.so\n");
     assert_eq!(tree.lines(&tree.examine()), "");
 }
