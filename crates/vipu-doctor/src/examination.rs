@@ -95,6 +95,8 @@ impl Facts {
         let Self { slurm, plugstack, plugins, models, controllers, .. } = self;
         let (release, state, qos) = (plugins.release, self.state.as_ref(), self.qos.as_deref());
         let status = self.document.as_ref().ok().and_then(Option::as_ref);
+        // An old document tells of faults that may be mended.
+        let fresh = status.filter(|status| !status_document::is_old(status, host.now));
         let is_status_expected = slurm.is_controller_host && self.unseen.is_empty();
         let mut found = Vec::new();
         found.extend(plugins::release_is_known(plugins));
@@ -131,7 +133,7 @@ impl Facts {
         found.extend(ipuof_directories::share_no_prefix(slurm, models, &self.directories));
         found.extend(controllers::answers(controllers));
         found.extend(state.and_then(state_save_location::disk));
-        found.extend(state_save_location::journal_is_whole(state, status));
+        found.extend(state_save_location::journal_is_whole(state, fresh));
         found.extend(self.admin_socket.clone());
         found.extend(self.status_dirs.clone());
         found.extend(status_dir::group(host, slurm, models));
@@ -139,10 +141,10 @@ impl Facts {
         found.extend(status.and_then(|status| status_document::clocks(status, host.now)));
         found.extend(status_document::age(&self.document, is_status_expected, host.now));
         found.extend(
-            status.into_iter().flat_map(|status| status_document::models_are_in_order(status, models)),
+            fresh.into_iter().flat_map(|status| status_document::models_are_in_order(status, models)),
         );
-        found.extend(status.into_iter().flat_map(|status| status_document::controllers(status, controllers)));
-        found.extend(status.into_iter().flat_map(|status| status_document::partitions(status, models)));
+        found.extend(fresh.into_iter().flat_map(|status| status_document::controllers(status, controllers)));
+        found.extend(fresh.into_iter().flat_map(|status| status_document::partitions(status, models)));
         found.extend(accounting::tres(slurm));
         found.extend(accounting::deny_on_limit(qos));
         found.extend(vendor_leftovers::all(host, slurm));

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use nix::errno::Errno;
 use vipu_conf::{LoadError, Settings};
@@ -20,6 +21,8 @@ pub(crate) struct ModelFile {
     pub(crate) file: String,
     /// Its settings, or the reason why it has none.
     pub(crate) settings: Result<Settings, LoadError>,
+    /// The Unix time of its last change, in seconds.
+    pub(crate) changed: Option<i64>,
 }
 
 /// Reads the files of all models that nodes have, on a node those of `conf_dir` if that is given. Also returns what is wrong in a vipu.conf that none of them reads.
@@ -40,7 +43,8 @@ pub(crate) fn read(
         let own = format!("{name}.conf");
         let has_own = folder.join(&own).symlink_metadata().is_ok();
         let file = if has_own { own } else { "vipu.conf".to_owned() };
-        ModelFile { name, file, settings }
+        let changed = changed(&folder.join(&file));
+        ModelFile { name, file, settings, changed }
     };
     if !slurm.is_controller_host {
         // A node needs no file of HostMap.
@@ -53,6 +57,11 @@ pub(crate) fn read(
     }
     let beside = vipu_conf::error_beside(&folder, &loaded);
     (loaded.into_iter().map(|(name, file)| model(name, file.map(|good| good.settings))).collect(), beside)
+}
+
+fn changed(path: &Path) -> Option<i64> {
+    let time = path.metadata().ok()?.modified().ok()?;
+    i64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_secs()).ok()
 }
 
 /// The settings of the models whose files are good.

@@ -1,6 +1,7 @@
 //! The status document of the running slurmctld.
 
 use std::io::ErrorKind;
+use std::path::Path;
 
 use vipu_status::{Contact, OLD, OtherUse, Pod, State, Status};
 use vipu_types::Words;
@@ -14,16 +15,29 @@ use crate::slurm_conf::Slurm;
 /// The difference in seconds that two clocks may have.
 const CLOCKS: i64 = 5;
 
-/// The status document: the one that svipu found, or that of this slurmctld. The error says why it is none.
+/// The status document: the newer of the one that svipu found and that of this slurmctld, which may have moved to another
+/// directory. The error says why there is none.
 pub(crate) fn document(host: &Host<'_>, slurm: &Slurm, unseen: &mut Unseen) -> Result<Option<Status>, Words> {
-    let own = || host.at(&slurm.state_save_location()).join("vipu_status.json");
-    let path = host.status.clone().unwrap_or_else(own);
-    match unless_denied(&host.shown(&path), host::read(&path), unseen) {
+    let own = host.at(&slurm.state_save_location()).join("vipu_status.json");
+    let Some(found) = &host.status else { return read(host, &own, unseen) };
+    let found = read(host, found, unseen)?;
+    // Another user than root does not see it.
+    let own = read(host, &own, &mut Unseen::new()).ok().flatten();
+    Ok(found.into_iter().chain(own).max_by_key(|status| status.written))
+}
+
+fn read(host: &Host<'_>, path: &Path, unseen: &mut Unseen) -> Result<Option<Status>, Words> {
+    match unless_denied(&host.shown(path), host::read(path), unseen) {
         None => Ok(None),
         Some(Ok(text)) => Status::parse(&text).map(Some).map_err(Words::of),
         Some(Err(why)) if why.kind() == ErrorKind::NotFound => Ok(None),
         Some(Err(why)) => Err(Words::of(why)),
     }
+}
+
+/// Whether slurmctld does not write the document any more.
+pub(crate) fn is_old(status: &Status, now: i64) -> bool {
+    now - status.written > OLD
 }
 
 /// slurmctld writes the document. On its host there is to be one, unless something could not be looked at.
@@ -40,10 +54,10 @@ pub(crate) fn age(document: &Result<Option<Status>, Words>, is_expected: bool, n
             return Some(Finding::warning("vipu_status.json", why.to_string(), fix));
         }
     };
-    let age = now - status.written;
-    if age <= OLD {
+    if !is_old(status, now) {
         return None;
     }
+    let age = now - status.written;
     let what = format!("it is {age} s old, so that slurmctld is down or cannot write");
     Some(Finding::error("vipu_status.json", what, "start slurmctld, and look into its log"))
 }
@@ -60,8 +74,15 @@ pub(crate) fn models_are_in_order(status: &Status, models: &[ModelFile]) -> Vec<
     let mut findings = Vec::new();
     for model in &status.models {
         let name = format!("model {}", model.name);
-        let is_known = models.iter().any(|own| own.name.as_str() == model.name && own.settings.is_err());
+        let own = models.iter().find(|own| own.name.as_str() == model.name);
+        let is_known = own.is_some_and(|own| own.settings.is_err());
+        let has_changed = own.and_then(|own| own.changed).is_some_and(|changed| changed > model.conf.read);
         if let Some(why) = model.conf.error.as_ref().filter(|_| !is_known) {
+            if has_changed {
+                let what = "its file has changed since slurmctld found an error in it";
+                findings.push(Finding::warning(name, what, "run scontrol reconfigure, unless you just did"));
+                continue;
+            }
             let what = format!("slurmctld read an error in its file: {why}");
             findings.push(Finding::error(name, what, "mend it, then scontrol reconfigure"));
         } else if let Some(why) = model.trouble.as_ref().filter(|_| model.conf.error.is_none()) {

@@ -118,6 +118,24 @@ fn cli_doctor_status_document_tells_of_trouble() {
                 status.models[0].trouble = status.models[0].conf.error.clone();
             })
         }),
+        ("error in a file that was mended", |tree| {
+            tree.status(|status| status.models[0].conf.error = Some("vipu.conf:1: unknown key 'x'".into()));
+            tree.touch(VIPU, NOW - 30);
+        }),
+        ("an old error", |tree| {
+            tree.status(|status| {
+                status.written -= 600;
+                status.models[0].conf.error = Some("vipu.conf:1: unknown key 'x'".into());
+            })
+        }),
+        ("an old error in another directory", |tree| {
+            tree.status_at("/shared/ipuof/vipu_status.test.json", |status| {
+                status.written -= 600;
+                status.models[0].conf.error = Some("vipu.conf:1: unknown key 'x'".into());
+            });
+            tree.host.status = Some(tree.path("/shared/ipuof/vipu_status.test.json"));
+            tree.status(|status| status.counters.journal.lag = 42.4);
+        }),
         ("trouble", |tree| {
             tree.status(|status| status.models[0].trouble = Some("journal: No space left".into()))
         }),

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::time::{Duration, UNIX_EPOCH};
 
 use mock_vipu::{Authority, Hardware, MockServer, Options, Tls, User};
 use object::write::{Object, StandardSection, Symbol, SymbolSection};
@@ -171,6 +172,11 @@ impl Tree {
 
     /// Writes the status document with a change.
     pub(crate) fn status(&self, change: impl FnOnce(&mut Status)) {
+        self.status_at("/var/spool/slurmctld/vipu_status.json", change);
+    }
+
+    /// Writes a status document with a change into a file.
+    pub(crate) fn status_at(&self, path: &str, change: impl FnOnce(&mut Status)) {
         let pod = Pod {
             controller: controller().to_string(),
             contact: Contact::Reached { since: NOW - 7200 },
@@ -185,7 +191,7 @@ impl Tree {
             ..Status::default()
         };
         change(&mut status);
-        self.write("/var/spool/slurmctld/vipu_status.json", status.to_json().unwrap());
+        self.write(path, status.to_json().unwrap());
     }
 
     /// The place of a path of the host.
@@ -193,11 +199,17 @@ impl Tree {
         self.folder.path().join(path.trim_start_matches('/'))
     }
 
-    /// Writes a file.
+    /// Writes a file of an hour ago.
     pub(crate) fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
-        let path = self.path(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, bytes).unwrap();
+        let place = self.path(path);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::write(place, bytes).unwrap();
+        self.touch(path, NOW - 3600);
+    }
+
+    pub(crate) fn touch(&self, path: &str, time: i64) {
+        let time = UNIX_EPOCH + Duration::from_secs(time.try_into().unwrap());
+        fs::File::options().append(true).open(self.path(path)).unwrap().set_modified(time).unwrap();
     }
 
     /// Changes a text, which the file must have.
