@@ -27,6 +27,8 @@ pub(crate) struct Controller {
     pub(crate) name: String,
     /// The error, if it does not answer as it should.
     pub(crate) fault: Option<(ErrorClass, String)>,
+    /// The number of its IPUs, if it tells.
+    pub(crate) ipus: Option<usize>,
 }
 
 /// Asks all controllers, and sacctmgr, at the same time.
@@ -94,13 +96,18 @@ fn endpoints(host: &Host<'_>, own: &Settings) -> impl Iterator<Item = Endpoint> 
 
 async fn controller(model: ModelName, endpoint: Endpoint) -> Controller {
     let name = endpoint.to_string();
-    let fault = match Client::new(endpoint) {
-        Ok(client) => {
-            client.list_partitions(None).await.err().map(|why| (why.class(), why.words().to_owned()))
-        }
-        Err(why) => Some((ErrorClass::NotSent, why.to_string())),
+    let (fault, ipus) = match number_of_ipus(endpoint).await {
+        Ok(ipus) => (None, ipus),
+        Err(fault) => (Some(fault), None),
     };
-    Controller { model, name, fault }
+    Controller { model, name, fault, ipus }
+}
+
+/// The number of IPUs of a controller that answers as it should, if it tells.
+async fn number_of_ipus(endpoint: Endpoint) -> Result<Option<usize>, (ErrorClass, String)> {
+    let client = Client::new(endpoint).map_err(|why| (ErrorClass::NotSent, why.to_string()))?;
+    client.list_partitions(None).await.map_err(|why| (why.class(), why.words().to_owned()))?;
+    Ok(client.list_ipus(&[]).await.ok().map(|ipus| ipus.len()))
 }
 
 /// Each controller answers, and accepts this side.

@@ -116,6 +116,7 @@ impl Facts {
         found.extend(slurmd_unit::locked_memory(host, slurm));
         found.extend(node_gres::offers(slurm));
         found.extend(node_gres::fit(slurm, models));
+        found.extend(node_gres::within_pod(slurm, models, controllers));
         found.extend(self.gres_conf.clone());
         found.extend(models::files(slurm, models, self.error_beside.as_ref()));
         found.extend(models::strays(host, slurm, models));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use nix::errno::Errno;
-use vipu_conf::{LoadError, Settings};
+use vipu_conf::{Good, LoadError, Settings};
 use vipu_types::{GresType, ModelName};
 
 use crate::finding::Finding;
@@ -21,6 +21,8 @@ pub(crate) struct ModelFile {
     pub(crate) file: String,
     /// Its settings, or the reason why it has none.
     pub(crate) settings: Result<Settings, LoadError>,
+    /// The line of MaxIpusPerJob, if the file gives it. Only on a slurmctld host.
+    pub(crate) max_ipus_line: Option<usize>,
     /// The Unix time of its last change, in seconds.
     pub(crate) changed: Option<i64>,
 }
@@ -39,24 +41,32 @@ pub(crate) fn read(
     let types: BTreeSet<_> = offers.filter_map(|offer| GresType::new(offer.model.as_deref()?).ok()).collect();
     let names: Vec<_> = types.iter().map(GresType::model).collect();
     let folder = host.at(&folder);
-    let model = |name: ModelName, settings| {
+    let model = |name: ModelName, settings, max_ipus_line| {
         let own = format!("{name}.conf");
         let has_own = folder.join(&own).symlink_metadata().is_ok();
         let file = if has_own { own } else { "vipu.conf".to_owned() };
         let changed = changed(&folder.join(&file));
-        ModelFile { name, file, settings, changed }
+        ModelFile { name, file, settings, max_ipus_line, changed }
     };
     if !slurm.is_controller_host {
         // A node needs no file of HostMap.
         let settings = |name: &ModelName| vipu_conf::settings_on_node(&folder, name);
-        return (names.into_iter().map(|name| model(name.clone(), settings(&name))).collect(), None);
+        return (names.into_iter().map(|name| model(name.clone(), settings(&name), None)).collect(), None);
     }
     let mut loaded = vipu_conf::load(&folder, &names);
     if types.iter().any(|of| matches!(of, GresType::Size(_))) {
         vipu_conf::need_pool(&mut loaded);
     }
     let beside = vipu_conf::error_beside(&folder, &loaded);
-    (loaded.into_iter().map(|(name, file)| model(name, file.map(|good| good.settings))).collect(), beside)
+    let of_model = |(name, file): (ModelName, Result<Good, LoadError>)| {
+        let line = file.as_ref().ok().and_then(|good| max_ipus_line(&good.text));
+        model(name, file.map(|good| good.settings), line)
+    };
+    (loaded.into_iter().map(of_model).collect(), beside)
+}
+
+fn max_ipus_line(text: &str) -> Option<usize> {
+    vipu_conf::listed(text).into_iter().find(|entry| entry.key.name == "MaxIpusPerJob")?.line
 }
 
 fn changed(path: &Path) -> Option<i64> {

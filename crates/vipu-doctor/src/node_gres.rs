@@ -6,6 +6,7 @@ use slurm_conf::HostList;
 use vipu_conf::{Settings, TypesOfNodes, against_nodes};
 use vipu_types::{GresType, IpuCount, NotASize};
 
+use crate::controllers::Controller;
 use crate::finding::Finding;
 use crate::models::{ModelFile, settings};
 use crate::slurm_conf::{Offer, Offering, Slurm};
@@ -47,6 +48,45 @@ pub(crate) fn fit(slurm: &Slurm, models: &[ModelFile]) -> Vec<Finding> {
         found.into_iter().map(|what| Finding::error(&model.file, what, fix)).collect::<Vec<_>>()
     };
     settings(models).flat_map(of_model).collect()
+}
+
+/// No node offers, and MaxIpusPerJob allows, no more IPUs than the largest Pod has.
+pub(crate) fn within_pod(slurm: &Slurm, models: &[ModelFile], controllers: &[Controller]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (model, own) in settings(models) {
+        let of_model = controllers.iter().filter(|controller| controller.model == model.name);
+        // A controller that does not tell may have the largest Pod.
+        let told: Option<Vec<_>> = of_model.map(|controller| controller.ipus).collect();
+        let Some(ipus) = told.unwrap_or_default().into_iter().max().filter(|ipus| *ipus > 0) else {
+            continue;
+        };
+        // The number of a node is a power of two, and that of a Pod need not be.
+        let most = ipus.next_power_of_two();
+        for line in &slurm.nodes {
+            let is_too_much = |offer: &&Offer| {
+                let count = offer.count.as_ref().and_then(|count| count.parse::<usize>().ok());
+                offer.model.as_deref() == Some(model.name.as_str()) && count.is_some_and(|count| count > most)
+            };
+            findings.extend(line.offers.iter().filter(is_too_much).map(|offer| {
+                let what = format!("Gres={} of {}: the largest Pod has {ipus} IPUs", offer.text, line.nodes);
+                Finding::warning(
+                    &line.place,
+                    what,
+                    format!("write Gres=vipu:{}:no_consume:{most}", model.name),
+                )
+            }));
+        }
+        if let Some(line) = model.max_ipus_line.filter(|_| own.max_ipus_per_job as usize > ipus) {
+            let what = format!("MaxIpusPerJob={}: the largest Pod has {ipus} IPUs", own.max_ipus_per_job);
+            let fix = format!("write MaxIpusPerJob={}", 1_usize << ipus.ilog2());
+            let finding = Finding::warning(format!("{}:{line}", model.file), what, fix);
+            // Several models may have one file.
+            if !findings.contains(&finding) {
+                findings.push(finding);
+            }
+        }
+    }
+    findings
 }
 
 fn of_nodes(line: &Offering) -> Vec<Finding> {

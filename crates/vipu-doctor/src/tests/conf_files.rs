@@ -43,6 +43,7 @@ fn cli_doctor_slurm_conf_is_wrong() {
         ("nodes that register themselves, with a name that Slurm refuses", |tree| {
             tree.replace(SLURM, "ClusterName", "MaxNodeCount=8\nClusterName");
         }),
+        ("more IPUs than the Pod has", |tree| tree.replace(SLURM, "no_consume:64", "no_consume:256")),
         ("no model", |tree| tree.replace(SLURM, "vipu:pod64:no_consume", "vipu:no_consume")),
         ("number", |tree| tree.replace(SLURM, "no_consume:64", "no_consume:48")),
         ("no number", |tree| tree.replace(SLURM, "no_consume:64", "no_consume")),
@@ -84,6 +85,7 @@ fn cli_doctor_vipu_conf_is_wrong() {
             tree.write(VIPU, "Layer=linaer\n");
         }),
         ("misspelt model", |tree| tree.write("/etc/slurm/pod46.conf", "apihost = x\nIpuofDir=/x\n")),
+        ("more IPUs than the Pod has", |tree| tree.replace(VIPU, "IpuofDir", "MaxIpusPerJob=128\nIpuofDir")),
         ("Latin-1", |tree| {
             let bytes = fs::read(tree.path(VIPU)).unwrap();
             tree.write(VIPU, [&b"# caf\xe9\nAllocation=caf\xe9\n"[..], &bytes].concat());
