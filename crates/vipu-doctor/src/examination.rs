@@ -1,5 +1,7 @@
 //! The examination of a host: gathers the facts, and runs all checks.
 
+use std::path::PathBuf;
+
 use vipu_conf::LoadError;
 use vipu_status::Status;
 use vipu_types::Words;
@@ -16,8 +18,8 @@ use crate::plugstack::{self, Plugstack};
 use crate::slurm_conf::{self, Slurm};
 use crate::state_save_location::{self, State};
 use crate::{
-    admin_socket, gres_conf, limit_names, node_gres, selector, slurm_conf_keys, slurmd_unit, status_dir,
-    status_document, vendor_leftovers,
+    admin_socket, gres_conf, limit_names, node_gres, private_directories, selector, slurm_conf_keys,
+    slurmd_unit, status_dir, status_document, vendor_leftovers,
 };
 
 /// The facts about a host. A file that one check alone needs is not among them.
@@ -38,6 +40,8 @@ pub(crate) struct Facts {
     pub(crate) certificates: Vec<Certificate>,
     /// The directories of IPUoF files.
     pub(crate) directories: Vec<Directory>,
+    /// The directories that each job has for itself.
+    pub(crate) private: Vec<PathBuf>,
     /// The status document, if there is one. The error says why it is none.
     pub(crate) document: Result<Option<Status>, Words>,
     /// The controllers that were asked.
@@ -75,6 +79,7 @@ impl Facts {
             admin_socket: admin_socket::place(host, &slurm, &mut unseen),
             status_dirs: status_dir::directories(host, &slurm, &models, &mut unseen),
             state: state_save_location::read(host, &slurm, &mut unseen),
+            private: private_directories::read(host, &slurm, &mut unseen),
             slurm,
             plugstack,
             plugins,
@@ -132,6 +137,13 @@ impl Facts {
         found.extend(ipuof_directories::permissions(slurm, &self.directories));
         found.extend(ipuof_directories::access_lists(&self.directories));
         found.extend(ipuof_directories::share_no_prefix(slurm, models, &self.directories));
+        found.extend(private_directories::hide_no_file(
+            &self.private,
+            slurm,
+            plugstack,
+            models,
+            &self.directories,
+        ));
         found.extend(controllers::answers(controllers));
         found.extend(state.and_then(state_save_location::disk));
         found.extend(state_save_location::journal_is_whole(state, fresh));

@@ -19,6 +19,7 @@ mod models;
 mod node_gres;
 mod plugins;
 mod plugstack;
+mod private_directories;
 mod selector;
 mod slurm_conf;
 mod slurm_conf_keys;

@@ -5,7 +5,7 @@ use std::fs;
 use insta::assert_snapshot;
 use vipu_status::{Contact, OtherIpus, OtherUse, Partition, Place, State};
 
-use super::tree::{NOW, SLURM, Tree, VIPU, each_has_one_finding};
+use super::tree::{NOW, SLURM, STACK, Tree, VIPU, each_has_one_finding};
 
 /// A partition that is kept for a failed job.
 fn kept(size: u32) -> Partition {
@@ -87,6 +87,24 @@ fn cli_doctor_files_are_open_or_expired() {
         ("another cluster", |tree| tree.write("/shared/ipuof/.vipu_other", "0\n")),
         ("little room", |tree| tree.facts = |facts| facts.state.as_mut().unwrap().free = 3 << 20),
         ("damaged journal", |tree| tree.write("/var/spool/slurmctld/vipu_journal.bad", "")),
+    ]);
+    assert_snapshot!(lines);
+}
+
+#[test]
+fn cli_doctor_private_directories_hide_files() {
+    let lines = each_has_one_finding(&[
+        ("IpuofDir", |tree| {
+            tree.replace(SLURM, "Cl", "JobContainerType=job_container/tmpfs\nCl");
+            tree.write("/etc/slurm/job_container.conf", "BasePath=/var/jc Dirs=/tmp,/shared\n");
+        }),
+        ("fetched files", |tree| {
+            tree.replace(SLURM, "Cl", "NamespaceType=namespace/tmpfs\nCl");
+            tree.write("/etc/slurm/job_container.conf", "BasePath=/var/jc Dirs=/tmp,/run\n");
+            tree.replace(VIPU, "IpuofDir=/shared/ipuof", "Delivery=node");
+            tree.replace(STACK, " ipuof_dir=/shared/ipuof", "");
+            tree.write("/usr/lib/slurm/ipuof-fetch", "");
+        }),
     ]);
     assert_snapshot!(lines);
 }
