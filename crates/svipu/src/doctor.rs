@@ -40,6 +40,7 @@ pub(crate) fn run(
         sacctmgr: "sacctmgr".into(),
         user_id: Box::new(|name| surroundings.users.id(name)),
         in_group: vipu_doctor::in_group,
+        groups: vipu_doctor::groups,
     };
     let found = vipu_doctor::examine(&host);
     output.exit = exit_status(&found);

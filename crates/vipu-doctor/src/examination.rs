@@ -18,7 +18,7 @@ use crate::plugstack::{self, Plugstack};
 use crate::slurm_conf::{self, Slurm};
 use crate::state_save_location::{self, State};
 use crate::{
-    admin_socket, gres_conf, limit_names, node_gres, private_directories, selector, slurm_conf_keys,
+    access, admin_socket, gres_conf, limit_names, node_gres, private_directories, selector, slurm_conf_keys,
     slurmd_unit, status_dir, status_document, vendor_leftovers,
 };
 
@@ -132,6 +132,7 @@ impl Facts {
         found.extend(plugstack::plugin_is_there(plugstack, plugins));
         found.extend(plugstack::ends_of_lines(plugstack));
         found.extend(plugstack::order(plugstack));
+        found.extend(access::files(host, slurm, plugstack, models, &self.directories));
         found.extend(credentials::permissions(slurm, &self.secrets));
         found.extend(credentials::are_valid(&self.certificates, host.now));
         found.extend(ipuof_directories::permissions(slurm, &self.directories));

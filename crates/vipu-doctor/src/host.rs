@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
 use nix::fcntl::OFlag;
-use nix::unistd::{Group, User, getgrouplist};
+use nix::unistd::{Gid, Group, User, getgrouplist};
 use vipu_types::Words;
 
 /// The greatest number of bytes that are read of a file. Plugin files are the largest.
@@ -24,8 +24,15 @@ pub type InGroup = fn(&str, &str) -> Option<bool>;
 pub fn in_group(user: &str, group: &str) -> Option<bool> {
     let group = Group::from_name(group).ok()??;
     let Some(user) = User::from_name(user).ok().flatten() else { return Some(false) };
-    let name = CString::new(user.name).ok()?;
-    Some(getgrouplist(&name, user.gid).is_ok_and(|groups| groups.contains(&group.gid)))
+    Some(groups(user.uid.as_raw()).contains(&group.gid.as_raw()))
+}
+
+/// The groups of a user on this host, by number.
+#[must_use]
+pub fn groups(user: u32) -> Vec<u32> {
+    let Ok(Some(user)) = User::from_uid(user.into()) else { return Vec::new() };
+    let groups = CString::new(user.name).ok().and_then(|name| getgrouplist(&name, user.gid).ok());
+    groups.into_iter().flatten().map(Gid::as_raw).collect()
 }
 
 /// The host that is examined: where its files are, and what the process knows about it.
@@ -46,6 +53,8 @@ pub struct Host<'a> {
     pub user_id: UserId<'a>,
     /// The groups that it knows.
     pub in_group: InGroup,
+    /// The groups of a user, all by number.
+    pub groups: fn(u32) -> Vec<u32>,
 }
 
 impl Host<'_> {

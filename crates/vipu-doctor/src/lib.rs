@@ -5,6 +5,7 @@
 //! tests have hosts of their own. Nothing is written, and slurmctld gets no call.
 #![forbid(unsafe_code)]
 
+mod access;
 mod accounting;
 mod admin_socket;
 mod controllers;
@@ -30,7 +31,7 @@ mod status_document;
 mod vendor_leftovers;
 
 pub use finding::{Examination, Finding, Level};
-pub use host::{Host, in_group};
+pub use host::{Host, groups, in_group};
 pub use plugins::slurm_release;
 
 use examination::Facts;

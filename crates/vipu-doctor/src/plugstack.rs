@@ -21,6 +21,8 @@ const LATER: [&str; 4] = ["pyxis", "auks", "tmp", "chroot"];
 pub(crate) struct Plugstack {
     /// Its path.
     pub(crate) path: PathBuf,
+    /// The file, and those that it includes.
+    pub(crate) files: Vec<PathBuf>,
     /// The line that loads the SPANK plugin, if there is one.
     pub(crate) line: Option<SpankLine>,
     /// The first line of each file that a carriage return breaks.
@@ -69,7 +71,7 @@ impl Plugstack {
             Some((file.clone(), text.split('\n').position(is_broken)? + 1))
         };
         let broken_ends = files.iter().filter_map(broken_end).collect();
-        Self { path, line, broken_ends }
+        Self { path, files, line, broken_ends }
     }
 
     /// An argument of the line.

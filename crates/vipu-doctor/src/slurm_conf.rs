@@ -246,6 +246,7 @@ mod tests {
             sacctmgr: "/nonexistent".into(),
             user_id: Box::new(|_| None),
             in_group: |_, _| None,
+            groups: |_| Vec::new(),
         };
         let roles = |conf| Slurm::read(&host(conf)).map_err(|_| ()).unwrap().roles();
         assert_eq!(roles("/slurm.conf"), ["slurmctld host", "node with IPUs"]);

@@ -19,6 +19,7 @@ fn examined(cluster: &Cluster) -> Examination {
         sacctmgr: "sacctmgr".into(),
         user_id: Box::new(|name| Some(Account::named(name).ok()?.uid)),
         in_group: vipu_doctor::in_group,
+        groups: vipu_doctor::groups,
     })
 }
 

@@ -92,6 +92,41 @@ fn cli_doctor_files_are_open_or_expired() {
 }
 
 #[test]
+fn cli_doctor_files_are_closed() {
+    let lines = each_has_one_finding(&[
+        ("to SlurmUser", |tree| {
+            tree.with_other_user();
+            tree.chmod(VIPU, 0o600);
+        }),
+        ("folder", |tree| {
+            tree.with_other_user();
+            tree.chmod("/etc/slurm", 0o700);
+        }),
+        ("to SlurmUser in its group", |tree| {
+            tree.with_other_user();
+            tree.chmod(VIPU, 0o604);
+            tree.host.groups = |_| vec![nix::unistd::getegid().as_raw()];
+        }),
+        ("keys", |tree| {
+            tree.with_other_user();
+            tree.replace(VIPU, "/etc/slurm/access", "/etc/keys/access");
+            tree.write("/etc/keys/access", "api-user-id=slurm\napi-access-key=secret\n");
+            tree.chmod("/etc/keys", 0o700);
+        }),
+        ("link", |tree| {
+            tree.with_other_user();
+            fs::create_dir(tree.path("/opt")).unwrap();
+            fs::rename(tree.path(VIPU), tree.path("/opt/vipu.conf")).unwrap();
+            std::os::unix::fs::symlink(tree.path("/opt/vipu.conf"), tree.path(VIPU)).unwrap();
+            tree.chmod("/opt", 0o750);
+        }),
+        ("to users", |tree| tree.chmod(STACK, 0o600)),
+        ("IpuofDir to users", |tree| tree.chmod("/shared", 0o700)),
+    ]);
+    assert_snapshot!(lines);
+}
+
+#[test]
 fn cli_doctor_private_directories_hide_files() {
     let lines = each_has_one_finding(&[
         ("IpuofDir", |tree| {

@@ -130,6 +130,7 @@ impl Tree {
             sacctmgr: folder.path().join("usr/bin/sacctmgr"),
             user_id: Box::new(move |name| (name == USER).then_some(me)),
             in_group: |_, group| ["ipus", "others"].contains(&group).then_some(group == "ipus"),
+            groups: |_| Vec::new(),
         };
         let tree = Self { folder, host, facts: |_| () };
         tree.write("/etc/slurm/slurm.conf", SLURM_CONF);
@@ -210,6 +211,17 @@ impl Tree {
     pub(crate) fn touch(&self, path: &str, time: i64) {
         let time = UNIX_EPOCH + Duration::from_secs(time.try_into().unwrap());
         fs::File::options().append(true).open(self.path(path)).unwrap().set_modified(time).unwrap();
+    }
+
+    /// Makes SlurmUser another user than the owner of the files. Only the check of files sees that.
+    pub(crate) fn with_other_user(&mut self) {
+        self.host.user_id = Box::new(|_| Some(77));
+        self.facts = |facts| {
+            facts.secrets.clear();
+            facts.directories.clear();
+            facts.status_dirs.clear();
+            facts.admin_socket = None;
+        };
     }
 
     /// Changes a text, which the file must have.
