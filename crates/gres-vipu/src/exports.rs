@@ -98,11 +98,16 @@ unsafe fn begin_step(env: *mut *mut *mut c_char) {
     if !texts.any(|text| text.starts_with(Grant::BEGINNING_OF_GRANT.as_bytes())) {
         return;
     }
-    let here = NonNull::new(begin_step as *mut c_void).and_then(shared_object::folder_of);
-    let Some(stack) = here.and_then(|folder| spank::stack_that_ends_tasks(&folder)) else { return };
-    // SAFETY: the plugins are not loaded yet (caller).
-    if let Err(why) = unsafe { plugstack::replace(&stack) } {
-        log::error(&format!("gres/vipu: the tasks of this step get no IPUs and are not ended: {why}"));
+    let here = NonNull::new(begin_step as *mut c_void).and_then(shared_object::folder_of).unwrap_or_default();
+    let replaced = spank::stack_that_ends_tasks(&here).and_then(|stack| match stack {
+        // SAFETY: the plugins are not loaded yet (caller).
+        Some(stack) => unsafe { plugstack::replace(&stack) },
+        None => Ok(()),
+    });
+    if let Err(why) = replaced {
+        log::error(&format!(
+            "gres/vipu: it is not known whether the tasks of this step get their IPUs: {why}"
+        ));
     }
 }
 

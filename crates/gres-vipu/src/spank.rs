@@ -1,6 +1,7 @@
 //! Checks that the node's steps load `spank_ipuof.so`. Without it, tasks would run without their IPUs, so that
 //! they are ended.
 
+use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -11,11 +12,23 @@ const CACHE: &str = "conf-cache";
 
 /// The text of a plugstack.conf for a step with IPUs, if the node's own does not load `spank_ipuof.so`: the plugin, from
 /// this folder, ends the tasks with the cause. The other plugins are loaded as always.
-pub(crate) fn stack_that_ends_tasks(folder: &Path) -> Option<String> {
-    let (file, plugin) = (plugstack::path()?, folder.join(SPANK_IPUOF));
-    plugstack::missing(&file, SPANK_IPUOF).ok()??;
-    let (file, plugin) = (file.display(), plugin.try_exists().ok()?.then(|| plugin.display())?);
-    Some(format!("required {plugin} missing_in={file}\ninclude {file}\n"))
+///
+/// # Errors
+/// If plugstack.conf cannot be read, or the plugin is not in the folder.
+pub(crate) fn stack_that_ends_tasks(folder: &Path) -> io::Result<Option<String>> {
+    let file =
+        plugstack::path().ok_or_else(|| io::Error::other("it is not known where plugstack.conf is"))?;
+    if plugstack::missing(&file, SPANK_IPUOF)?.is_none() {
+        return Ok(None);
+    }
+    let plugin = folder.join(SPANK_IPUOF);
+    fs::metadata(&plugin)
+        .map_err(|why| io::Error::new(why.kind(), format!("{}: {why}", plugin.display())))?;
+    Ok(Some(format!(
+        "required {} missing_in={file}\ninclude {file}\n",
+        plugin.display(),
+        file = file.display()
+    )))
 }
 
 /// The fault in one line, with advice.

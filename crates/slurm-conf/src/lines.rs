@@ -113,9 +113,11 @@ pub(crate) fn first_pair(line: &str, from: usize) -> Option<(Pair, usize)> {
     let operator = rest.chars().next().filter(|c| "-*+/".contains(*c));
     let rest = rest.strip_prefix(['-', '*', '+', '/']).unwrap_or(rest);
     let rest = rest.strip_prefix('=')?.trim_start_matches(is_blank);
-    let is_quoted = quoted(rest).is_some();
-    let place = line.len() - rest.len() + usize::from(is_quoted);
-    let (value, rest) = quoted(rest).or_else(|| bare(rest))?;
+    let start = line.len() - rest.len();
+    let (place, (value, rest)) = match quoted(rest) {
+        Some(found) => (start + 1, found),
+        None => (start, bare(rest)?),
+    };
     let pair = Pair { key: key.to_owned(), operator, value: value.to_owned(), place };
     (!key.is_empty()).then_some((pair, line.len() - rest.len()))
 }

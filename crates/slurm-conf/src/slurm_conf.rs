@@ -45,6 +45,16 @@ pub struct SlurmConf {
 }
 
 impl SlurmConf {
+    /// The key for which Slurm ends unless the name in SelectType contains `cons_tres`.
+    pub fn needs_cons_tres(&self) -> Option<&'static str> {
+        let overrides = |list: &str| list.to_ascii_lowercase().contains("slurmdspecoverride");
+        let has_override = self.value("TaskPluginParam").is_some_and(overrides);
+        match self.value("MaxNodeCount") {
+            Some(_) => Some("MaxNodeCount"),
+            None => has_override.then_some("TaskPluginParam=SlurmdSpecOverride"),
+        }
+    }
+
     /// Reads slurm.conf and the files that it includes.
     ///
     /// # Errors

@@ -94,7 +94,10 @@ pub fn missing(file: &Path, plugin: &str) -> io::Result<Option<Missing>> {
             Err(why) if why.kind() == io::ErrorKind::NotFound && next == file => {
                 return Ok(Some(Missing::File));
             }
-            Err(why) if why.kind() == io::ErrorKind::NotFound => continue,
+            // Slurm reads no line from a directory.
+            Err(why) if [io::ErrorKind::NotFound, io::ErrorKind::IsADirectory].contains(&why.kind()) => {
+                continue;
+            }
             Err(why) => return Err(io::Error::new(why.kind(), format!("{}: {why}", next.display()))),
         };
         for line in lines(&String::from_utf8_lossy(&text)) {
@@ -199,6 +202,7 @@ mod tests {
             (&[(main, "include d/*.conf\n"), ("d/1.conf", "required y.so"), ("d/2.conf", line)], None),
             (&[(main, "include d/*.conf\n"), ("d/2.txt", line)], Some(Missing::Line)),
             (&[(main, "include d/no-such-file\n")], Some(Missing::Line)),
+            (&[(main, "include d\n"), ("d/1.conf", line)], Some(Missing::Line)),
             // A file that includes itself ends Slurm, but not us.
             (&[(main, "include plugstack.conf\n")], Some(Missing::Line)),
             (&[(main, "include d/a\n"), ("d/a", "include b"), ("d/b", line)], None),

@@ -131,7 +131,12 @@ fn read_table(text: &str) -> Result<(Version, Layout, u32), TableError> {
     }
     let lines = body.lines().filter(|line| !line.starts_with('#'));
     let values: BTreeMap<_, _> = lines.filter_map(|line| line.split_once('=')).collect();
-    let value = |key: &str| values.get(key).copied().ok_or_else(|| damaged(&format!("it lacks {key}")));
+    let value = |key: &str| {
+        values
+            .get(key)
+            .copied()
+            .ok_or_else(|| damaged(&format!("it lacks {key}, which an older slurm-vipu did not measure")))
+    };
     let number = |key: &str| value(key)?.parse::<u32>().map_err(|_| damaged(&format!("{key} is no number")));
 
     let version = value("Release")?.parse().map_err(|()| damaged("Release is no release"))?;

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use vipu_types::Delivery;
+
 /// The arguments that the administrator gave the plugin.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Arguments {
@@ -34,7 +36,7 @@ pub(crate) enum Preflight {
 pub(crate) enum BadArguments {
     #[error("ipuof_dir= is missing: add ipuof_dir=<IpuofDir of vipu.conf>")]
     NoDirectory,
-    #[error("{0} does not load it; add the line: required spank_ipuof.so ipuof_dir=<IpuofDir of vipu.conf>")]
+    #[error("{0} does not load it; slurmd's log says which line it needs")]
     NotLoaded(String),
     #[error("{0} is not an absolute path")]
     Relative(String),
@@ -46,17 +48,13 @@ pub(crate) enum BadArguments {
     Unknown(String),
 }
 
-/// The default directory for config files that a node fetches. It is in memory, so that no file outlives a
-/// boot.
-const RUN_DIR: &str = "/run/slurm-vipu";
-
 impl Arguments {
     /// Reads the words. An error goes into `directory`, where it stops only jobs with IPUs.
     pub(crate) fn parse<W: AsRef<str>>(words: &[W]) -> Self {
         let mut arguments = Self {
             directory: Err(BadArguments::NoDirectory),
             conf_dir: None,
-            run_dir: RUN_DIR.into(),
+            run_dir: Delivery::RUN_DIR.into(),
             preflight: Preflight::Usual,
         };
         let taken = words.iter().map(|word| arguments.take(word.as_ref()));
@@ -130,10 +128,7 @@ mod tests {
             (&["ipuof_dir=/x", "prefix=c2"], "'prefix=c2' is unknown"),
             (&["ipuof_dir=/x", "IPUOF_DIR=/y"], "'IPUOF_DIR=/y' is unknown"),
             (&["ipuof_dir=/x", "debug"], "'debug' is unknown"),
-            (
-                &["missing_in=/etc/p.conf"],
-                "/etc/p.conf does not load it; add the line: required spank_ipuof.so",
-            ),
+            (&["missing_in=/etc/p.conf"], "/etc/p.conf does not load it; slurmd's log"),
         ] {
             let arguments = Arguments::parse(words);
             let error = arguments.wrong().unwrap().to_string();

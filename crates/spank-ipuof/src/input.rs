@@ -60,7 +60,9 @@ pub(crate) fn warning(
             "warning: --{name} has no effect on a step, which uses the partition of its job"
         ));
     }
-    let has: u64 = env("SLURM_VIPU_IPUS")?.to_str()?.parse().ok()?;
+    // In a heterogeneous job, the variable is that of the first component.
+    let has = env("SLURM_VIPU_IPUS").filter(|_| env("SLURM_HET_SIZE").is_none())?;
+    let has: u64 = has.to_str()?.parse().ok()?;
     let is_part = value.parse::<u64>().is_ok_and(|asked| asked < has);
     is_part.then(|| format!("warning: --{name}={value} has no effect: a step has all {has} IPUs of its job"))
 }
@@ -101,6 +103,7 @@ mod tests {
             warning(program, option, value, env).unwrap_or_default()
         };
         let in_job = [("SLURM_JOB_ID", "7"), ("SLURM_VIPU_IPUS", "16")];
+        let in_component = [in_job[0], in_job[1], ("SLURM_HET_SIZE", "2")];
         assert_eq!(
             told("srun", JobOption::Model, "pod16", &in_job),
             "warning: --ipu-model has no effect on a step, which uses the partition of its job"
@@ -113,6 +116,7 @@ mod tests {
             ("srun", JobOption::Ipus, "16", &in_job[..]),
             ("srun", JobOption::Ipus, "32", &in_job),
             ("srun", JobOption::Ipus, "3", &in_job[..1]),
+            ("srun", JobOption::Ipus, "3", &in_component),
             ("srun", JobOption::Model, "pod16", &in_job[1..]),
             ("sbatch", JobOption::Model, "pod16", &in_job),
         ] {

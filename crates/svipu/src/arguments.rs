@@ -193,7 +193,7 @@ pub(crate) enum Command {
     },
     /// Serve the numbers of the document over HTTP, for Prometheus and others.
     Exporter {
-        /// The address or name to listen on. Without one, as in :9877: all addresses of the host.
+        /// The address or name to listen on. Without one, as in :9877: all IPv4 addresses of the host.
         #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9877", value_parser = listen)]
         listen: SocketAddr,
     },

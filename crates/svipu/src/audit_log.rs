@@ -45,7 +45,9 @@ pub(crate) fn file(
         return Ok(document.with_file_name(AUDIT_LOG));
     }
     let conf = SlurmConf::read(&slurm_conf_path(surroundings), &mut SlurmFiles).ok();
-    let conf = conf.filter(|conf| conf.value("ClusterName") == Some(cluster));
+    // Slurm writes the name in small letters.
+    let conf =
+        conf.filter(|conf| conf.value("ClusterName").is_some_and(|own| own.eq_ignore_ascii_case(cluster)));
     let log = conf.and_then(|conf| Some(Path::new(conf.value("StateSaveLocation")?).join(AUDIT_LOG)));
     log.filter(|log| access(log, AccessFlags::R_OK).is_ok()).ok_or(NoAuditLog::Elsewhere)
 }

@@ -50,7 +50,11 @@ impl Surroundings {
             users: Users::Host(RefCell::default()),
             variables: variables.collect(),
             terminal,
-            size: crossterm::terminal::size().ok().filter(|_| terminal),
+            // A terminal without a size, as of some consoles, has room for all.
+            size: terminal
+                .then(crossterm::terminal::size)
+                .and_then(Result::ok)
+                .filter(|(columns, _)| *columns > 0),
             host: gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
             root: "/".into(),
             etc: "/etc".into(),

@@ -81,7 +81,7 @@ pub(crate) fn show(view: &View<'_>, id: Option<&str>) -> Result<String, Failure>
     }
     if answers.len() > told {
         page.line("");
-        page.line(&format!("and {} more jobs: svipu queue --me, svipu why JOB", answers.len() - told));
+        page.line(&format!("and {} more jobs: svipu why JOB", answers.len() - told));
     }
     Ok(page.finish())
 }

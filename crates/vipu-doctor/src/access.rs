@@ -12,13 +12,14 @@ use crate::models::{ModelFile, settings};
 use crate::plugstack::Plugstack;
 use crate::slurm_conf::Slurm;
 
-/// The id of a user who owns nothing, and is in no group of a file.
-const ANY_USER: u32 = u32::MAX - 1;
+/// The id of a user who owns nothing: no file can have it.
+const ANY_USER: u32 = u32::MAX;
 
 /// Somebody who needs files.
 struct Reader {
     id: u32,
-    groups: Vec<u32>,
+    /// The groups. If they are not known, each group but that of root may have the reader.
+    groups: Option<Vec<u32>>,
     /// The name in a finding.
     name: &'static str,
     /// What needs the files, as the beginning of a sentence.
@@ -47,15 +48,16 @@ pub(crate) fn files(
     let mut findings = Vec::new();
     if let Some(id) = slurm.user.filter(|_| slurm.is_controller_host) {
         let name = "SlurmUser";
-        let reader = Reader { id, groups: (host.groups)(id), name, needs: "slurmctld needs" };
-        let sent = plugstack.files.iter().filter(|_| slurm.is_configless()).cloned();
+        let reader = Reader { id, groups: Some((host.groups)(id)), name, needs: "slurmctld needs" };
+        // Slurm sends no file that plugstack.conf includes.
+        let sent = plugstack.files.first().filter(|_| slurm.is_configless()).cloned();
         let needed = of_slurm().chain(sent).chain(of_models(slurm, models)).chain(folders());
         findings.extend(reader.findings(host, needed));
     }
     // slurmctld may have a host without users. slurmd gives a file that slurmctld sent its mode.
     if slurm.is_node || !slurm.is_controller_host {
         let needs = "Slurm's commands and tasks need";
-        let reader = Reader { id: ANY_USER, groups: Vec::new(), name: "users", needs };
+        let reader = Reader { id: ANY_USER, groups: None, name: "users", needs };
         let needed = of_slurm().chain(plugstack.files.iter().cloned()).filter(|_| !slurm.is_sent());
         let needed = needed.chain(folders().filter(|_| slurm.has_ipus));
         let known: BTreeSet<_> = findings.iter().map(|finding: &Finding| finding.subject.clone()).collect();
@@ -97,9 +99,14 @@ impl Reader {
         let (verb, right) = if *is_folder { ("enter", 'x') } else { ("read", 'r') };
         let behind: Vec<_> = names.iter().filter(|name| **name != path).map(String::as_str).collect();
         let needed = if behind.is_empty() { "it".to_owned() } else { behind.join(", ") };
-        let Self { name, needs, .. } = self;
+        let Self { id, name, needs, .. } = self;
         let what = format!("{name} cannot {verb} it (mode {mode:04o} of user {owner}): {needs} {needed}");
-        Finding::error(&path, what, format!("chmod a+{right} {path}"))
+        // What SlurmUser alone needs is not opened to all.
+        let fix = match *id {
+            ANY_USER => format!("chmod a+{right} {path}"),
+            id => format!("setfacl -m u:{id}:{right} {path}"),
+        };
+        Finding::error(&path, what, fix)
     }
 
     /// The first barrier on the way to a path, and then on the way to the target of its links.
@@ -123,13 +130,18 @@ impl Reader {
 
     /// Whether the mode keeps the reader out. An access control list may say otherwise, so that a file with one passes.
     fn is_kept_out(&self, path: &Path, facts: &Metadata) -> bool {
-        let has_list = || matches!(xattr::get(path, "system.posix_acl_access"), Ok(Some(_)));
+        let has = |name| matches!(xattr::get_deref(path, name), Ok(Some(_)));
         let wanted = if facts.is_dir() { 0o1 } else { 0o4 };
+        let of_group = facts.mode() >> 3 & wanted != 0;
+        let in_group =
+            self.groups.as_ref().map_or(facts.gid() != 0 && of_group, |own| own.contains(&facts.gid()));
         let shift = match () {
             () if facts.uid() == self.id => 6,
-            () if self.groups.contains(&facts.gid()) => 3,
+            () if in_group => 3,
             () => 0,
         };
+        // A list of NFSv4 shows what it gives to somebody as the right of the group.
+        let has_list = || has("system.posix_acl_access") || of_group && has("system.nfs4_acl");
         self.id != 0 && facts.mode() >> shift & wanted == 0 && !has_list()
     }
 }

@@ -56,7 +56,7 @@ fn directory(host: &Host<'_>, path: PathBuf, named_in: String, unseen: &mut Unse
 /// Whether the file system knows the attribute with an access control list. Only the kernel's answer that it
 /// does not counts as no.
 fn has_acls(place: &Path) -> bool {
-    let asked = xattr::get(place, "system.posix_acl_access");
+    let asked = xattr::get_deref(place, "system.posix_acl_access");
     !asked.is_err_and(|why| why.kind() == ErrorKind::Unsupported)
 }
 

@@ -91,7 +91,11 @@ pub(crate) fn ends_of_lines(stack: &Plugstack) -> Vec<Finding> {
     let finding = |(file, line): &(PathBuf, usize)| {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let what = "the line ends with a carriage return, which Slurm takes for a part of the last word";
-        Finding::error(format!("{name}:{line}"), what, format!("sed -i 's/\\r$//' {}", file.display()))
+        Finding::error(
+            format!("{name}:{line}"),
+            what,
+            format!("sed -i --follow-symlinks 's/\\r$//' {}", file.display()),
+        )
     };
     stack.broken_ends.iter().map(finding).collect()
 }

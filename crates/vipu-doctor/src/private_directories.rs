@@ -1,6 +1,6 @@
 //! The directories that Slurm makes private to each job: job_container/tmpfs, from 25.11 on namespace/tmpfs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use slurm_conf::HostList;
@@ -18,10 +18,7 @@ const FILE: &str = "job_container.conf";
 /// Those of a file that does not name them.
 const USUAL: &str = "/tmp,/dev/shm";
 
-/// The directory of the files with Delivery=node, if plugstack.conf names none.
-const RUN_DIR: &str = "/run/slurm-vipu";
-
-/// The private directories of this host, on another host than a node those of all nodes.
+/// The private directories of this host, on another host than a node those of the nodes with IPUs.
 pub(crate) fn read(host: &Host<'_>, slurm: &Slurm, unseen: &mut Unseen) -> Vec<PathBuf> {
     let types = ["JobContainerType", "NamespaceType"];
     if !types.iter().any(|key| slurm.value(key).is_some_and(|kind| kind.ends_with("/tmpfs"))) {
@@ -29,11 +26,18 @@ pub(crate) fn read(host: &Host<'_>, slurm: &Slurm, unseen: &mut Unseen) -> Vec<P
     }
     let path = slurm.folder().join(FILE);
     let text = if_there(&path, read_text(&host.at(&path)), unseen).unwrap_or_default();
-    of_text(&text, slurm.is_node.then(|| host.short_name()))
+    let names = |text: &str| {
+        HostList::parse(text).map(|list| list.names().collect::<BTreeSet<_>>()).unwrap_or_default()
+    };
+    let nodes = match slurm.is_node {
+        true => BTreeSet::from([host.short_name().to_owned()]),
+        false => slurm.nodes.iter().flat_map(|offering| names(&offering.nodes)).collect(),
+    };
+    of_text(&text, &|listed| !names(listed).is_disjoint(&nodes))
 }
 
-/// The directories of a node, or those of all nodes.
-fn of_text(text: &str, node: Option<&str>) -> Vec<PathBuf> {
+/// The directories of the nodes for which `is_about` holds.
+fn of_text(text: &str, is_about: &dyn Fn(&str) -> bool) -> Vec<PathBuf> {
     // A line with BasePath is about nodes, and the others are about all of them.
     let (mut for_all, mut of_lines) = (USUAL.to_owned(), Vec::new());
     for line in text.lines() {
@@ -41,13 +45,9 @@ fn of_text(text: &str, node: Option<&str>) -> Vec<PathBuf> {
         let pairs = words.filter_map(|word| word.split_once('='));
         let pairs: BTreeMap<_, _> =
             pairs.map(|(key, value)| (key.to_ascii_lowercase(), value.trim_matches('"'))).collect();
-        let is_of_node = |names: &&str| {
-            node.is_none_or(|node| {
-                HostList::parse(names).is_ok_and(|list| list.names().any(|name| name == node))
-            })
-        };
+        let is_here = pairs.get("nodename").is_none_or(|names| is_about(names));
         match (pairs.get("basepath"), pairs.get("dirs")) {
-            (Some(base), dirs) if *base != "none" && pairs.get("nodename").is_none_or(is_of_node) => {
+            (Some(base), dirs) if is_here && !base.eq_ignore_ascii_case("none") => {
                 of_lines.push(dirs.map(|dirs| (*dirs).to_owned()));
             }
             (None, Some(dirs)) => (*dirs).clone_into(&mut for_all),
@@ -55,7 +55,9 @@ fn of_text(text: &str, node: Option<&str>) -> Vec<PathBuf> {
         }
     }
     let lists = of_lines.into_iter().map(|dirs| dirs.unwrap_or_else(|| for_all.clone()));
-    lists.flat_map(|list| list.split(',').map(PathBuf::from).collect::<Vec<_>>()).collect()
+    let directories =
+        |list: String| list.split(',').filter(|word| !word.is_empty()).map(PathBuf::from).collect::<Vec<_>>();
+    lists.flat_map(directories).collect()
 }
 
 /// Tasks see the files of their IPUs.
@@ -66,9 +68,10 @@ pub(crate) fn hide_no_file(
     models: &[ModelFile],
     directories: &[Directory],
 ) -> Vec<Finding> {
-    let fetches = settings(models).any(|(_, own)| own.delivery == Delivery::Node);
-    let run_dir = fetches.then(|| Path::new(plugstack.argument("run_dir").unwrap_or(RUN_DIR)));
-    let of_files = directories.iter().map(|directory| (directory.path.as_path(), "IpuofDir"));
+    let has = |delivery| settings(models).any(|(_, own)| own.delivery == delivery);
+    let (fetches, reads) = (has(Delivery::Node), settings(models).next().is_none() || has(Delivery::File));
+    let run_dir = fetches.then(|| Path::new(plugstack.argument("run_dir").unwrap_or(Delivery::RUN_DIR)));
+    let of_files = directories.iter().filter(|_| reads).map(|it| (it.path.as_path(), "IpuofDir"));
     let of_files = of_files.chain(run_dir.map(|path| (path, "run_dir= of plugstack.conf")));
     let hidden = of_files.filter(|_| slurm.is_controller_host || slurm.has_ipus).filter_map(|(path, key)| {
         let cover = private.iter().find(|cover| path.starts_with(cover))?;
@@ -88,12 +91,17 @@ mod tests {
 
     #[test]
     fn cli_doctor_private_directories_are_those_of_the_node() {
-        let told = |text: &str, node| {
-            let found = of_text(text, node).into_iter().map(|path| path.display().to_string());
+        let told = |text: &str, node: Option<&str>| {
+            let is_about = |names: &str| {
+                let names: Vec<_> = HostList::parse(names).unwrap().names().collect();
+                node.is_none_or(|node| names.iter().any(|name| name == node))
+            };
+            let found = of_text(text, &is_about).into_iter().map(|path| path.display().to_string());
             found.collect::<Vec<_>>().join(",")
         };
         assert_eq!(told("# no BasePath\nAutoBasePath=true\n", None), "");
-        assert_eq!(told("BasePath=none\n", None), "");
+        assert_eq!(told("BasePath=None\n", None), "");
+        assert_eq!(told("BasePath=/jc Dirs=/tmp,\n", None), "/tmp");
         assert_eq!(told("AutoBasePath=true\nBasePath=/var/jc # here\n", None), "/tmp,/dev/shm");
         assert_eq!(told("BasePath=/jc Dirs=\"/tmp,/run\"\r\n", None), "/tmp,/run");
         let two = "Dirs=/scratch\nNodeName=n[1-2] BasePath=/jc dirs=/run\nNodeName=n3 basepath=/jc\nNodeName=n4 BasePath=none\n";

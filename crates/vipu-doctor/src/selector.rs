@@ -12,17 +12,16 @@ const OTHER: &str = "other_cons_tres";
 
 /// SelectType is the selector of slurm-vipu.
 pub(crate) fn select_type(slurm: &Slurm) -> Option<Finding> {
-    let needs_cons_tres = slurm.value("MaxNodeCount").is_some();
-    let what = match slurm.value("SelectType") {
-        Some("select/vipu") if needs_cons_tres => {
-            "SelectType is select/vipu, and with MaxNodeCount Slurm ends unless its name contains cons_tres"
-                .to_owned()
+    let needs_cons_tres = slurm.conf.needs_cons_tres();
+    let what = match (slurm.value("SelectType"), needs_cons_tres) {
+        (Some("select/vipu"), Some(key)) => {
+            format!("SelectType is select/vipu, and with {key} Slurm ends unless its name contains cons_tres")
         }
-        Some("select/vipu" | "select/vipu_cons_tres") => return None,
-        Some(given) => format!("SelectType is {given}, so that no job gets IPUs"),
-        None => "SelectType is not given, so that no job gets IPUs".to_owned(),
+        (Some("select/vipu" | "select/vipu_cons_tres"), _) => return None,
+        (Some(given), _) => format!("SelectType is {given}, so that no job gets IPUs"),
+        (None, _) => "SelectType is not given, so that no job gets IPUs".to_owned(),
     };
-    let fix = match needs_cons_tres {
+    let fix = match needs_cons_tres.is_some() {
         true => {
             "write SelectType=select/vipu_cons_tres, and install select_vipu.so as select_vipu_cons_tres.so (docs/releases.md#selecttypeselectvipu_cons_tres)"
         }
@@ -37,9 +36,14 @@ pub(crate) fn parameters(host: &Host<'_>, slurm: &Slurm, release: Option<Version
     let is_strict = release.is_some_and(|release| release.series() >= Series::new(24, 5));
     let place = slurm.place(key);
     match slurm.value(key) {
-        None if is_strict && !is_linear(host, slurm) => {
+        // Slurm has a default for each name with cons_tres.
+        None if is_strict && slurm.value("SelectType") == Some("select/vipu") && !is_linear(host, slurm) => {
             let what = format!("{key} is not given, and Slurm from 24.05 on needs it with select/vipu");
-            Some(Finding::error(place, what, format!("write {key}=CR_CPU")))
+            Some(Finding::error(
+                place,
+                what,
+                format!("write {key}=CR_Core_Memory, the default of select/cons_tres"),
+            ))
         }
         Some(_) if is_strict && slurm.lists(key, OTHER) => {
             let what = format!("{key} has {OTHER}, which Slurm from 24.05 on refuses");

@@ -73,7 +73,7 @@ fn status(document: Document, _now: i64) -> Response {
 
 async fn ask(State(reader): State<Reader>, request: Request) -> Response {
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-    // Such a body need not be waited for.
+    // The server would wait for all bytes that the client announces.
     if length.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > MOST_BODY as u64) {
         return answer::error(StatusCode::PAYLOAD_TOO_LARGE, "a question is shorter than 4 KiB");
     }

@@ -18,6 +18,10 @@ pub enum Delivery {
 }
 
 impl Delivery {
+    /// The directory of the files that a node fetches, if plugstack.conf names no other. It is in memory, so that no file
+    /// outlives a boot.
+    pub const RUN_DIR: &str = "/run/slurm-vipu";
+
     /// All ways.
     pub const ALL: [Delivery; 3] = [Delivery::File, Delivery::Api, Delivery::Node];
 

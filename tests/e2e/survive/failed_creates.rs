@@ -77,7 +77,8 @@ fn waits_for(cluster: &Cluster, job: &JobView, part: &str) -> bool {
 
 #[test]
 fn job_ipuof_dir_not_writable_for_a_while() -> Result<()> {
-    quick().nodes(2).vipu_conf("CreateTimeout=3").expect_log("IpuofDir: ").run(|cluster| {
+    let settings = quick().nodes(2).vipu_conf("CreateTimeout=3");
+    settings.expect_log("IpuofDir: ").expect_log("StatusDir: ").run(|cluster| {
         let mode = |mode| permit(&cluster.layout().ipuof(), mode);
         mode(0o555)?;
         // The first job that meets the fault has a terminal.

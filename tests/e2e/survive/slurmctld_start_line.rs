@@ -21,7 +21,7 @@ fn line_after(cluster: &Cluster, count: usize) -> Result<String> {
 
 #[test]
 fn job_start_is_told_in_one_line() -> Result<()> {
-    quick().expect_log("is not the directory that was in use").run(|cluster| {
+    quick().expect_log("is not the directory that was in use").expect_log("StatusDir: ").run(|cluster| {
         let line = line_after(cluster, 0)?;
         let (port, layout) = (cluster.mock().port(), cluster.layout());
         for part in [

@@ -180,7 +180,8 @@ impl StatusComposer {
         seen: &HashMap<u32, Arc<SeenJob>>,
     ) -> Vec<WaitingJob> {
         let is_elsewhere = |id: &u32, seen: &SeenJob| match with_last_run.contains(id) {
-            true => seen.is_elsewhere(),
+            // Slurm tells only later what a job waits for that was requeued.
+            true => seen.is_pending(),
             false => !jobs.contains(id) && !self.before.contains(id),
         };
         let others: BTreeMap<_, _> = seen.iter().filter(|(id, seen)| is_elsewhere(id, seen)).collect();
@@ -231,7 +232,11 @@ impl StatusComposer {
         if all || !wanted.is_empty() {
             frontend.outside().ask_host(HostTask::LookAtJobs { jobs: wanted, and_all_pending: all });
         }
+        // A job that is shown beside its last run has been looked at since.
+        let is_shown =
+            |job: &u32| with_last_run.contains(job) && seen.get(job).is_some_and(|it| it.is_pending());
         self.before = jobs;
+        self.before.retain(|job| !is_shown(job));
     }
 }
 

@@ -70,12 +70,7 @@ impl SeenJob {
     /// Whether it waits for something else than IPUs, and no scheduler has asked for its IPUs since that was first
     /// seen. A scheduler also asks for the IPUs of a job whose limits it checks later.
     pub(super) fn waits_elsewhere(&self, asked: Seconds) -> bool {
-        self.is_elsewhere() && self.elsewhere_since.is_some_and(|since| asked <= since)
-    }
-
-    /// Whether it waits for something else than IPUs, as after a requeue.
-    pub(super) fn is_elsewhere(&self) -> bool {
-        self.waits_for.is_some() && self.elsewhere_since.is_some()
+        self.waits_for.is_some() && self.elsewhere_since.is_some_and(|since| asked <= since)
     }
 
     /// Whether the last look was before the end of its run, if that has ended.

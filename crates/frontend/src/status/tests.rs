@@ -137,19 +137,21 @@ fn cli_status_has_a_requeued_job_beside_the_partition_of_its_last_run() {
             ipus: (0..4).map(|ipu| ledger::Place::numbered(ipu, 16)).collect(),
             nodes: Vec::new(),
         };
-        for event in [Event::begin(claim), Event::Up(partition.clone()), Event::Launched(partition)] {
+        for event in [Event::begin(claim), Event::Up(partition.clone()), Event::Launched(partition.clone())] {
             frontend.tell(event);
         }
         let nobody: [Vec<u32>; 2] = Default::default();
         assert_eq!(ids(&mut composer, &frontend), nobody);
         frontend.tell(Event::Fini { job: 7, ending: Ending::Unheld });
         assert_eq!(ids(&mut composer, &frontend), nobody, "it may have ended");
-        let requeued = SeenJob { begins: NOW.0 + 120, ..held(NOW) };
-        frontend.seen_jobs.note(7, Some(requeued));
+        // Slurm names no reason yet.
+        frontend.seen_jobs.note(7, Some(SeenJob { begins: NOW.0 + 120, ..in_line() }));
         let status = composer.compose(&frontend, Writer::default(), BTreeMap::new());
         assert_eq!(
             (status.partitions[0].state, status.not_in_line[0].not_before),
             (State::Ending, NOW.0 + 120)
         );
+        frontend.tell(Event::Gone(partition));
+        assert_eq!(ids(&mut composer, &frontend)[1], [7], "its partition is gone");
     });
 }

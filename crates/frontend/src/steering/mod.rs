@@ -6,7 +6,7 @@ mod drains;
 mod free;
 mod named_ipus;
 
-use ledger::{Action, Drain, DrainScope, DrainedPart, DriverAction, Event, ModelFacts, Seconds};
+use ledger::{Action, Drain, DrainScope, DrainedPart, DriverAction, Event, ModelFacts, Place, Seconds};
 use tracing::{info, warn};
 use vipu_admin::{Answer, Request};
 use vipu_types::{Words, shown, words};
@@ -71,6 +71,7 @@ impl Frontend {
             let drained = if names.is_empty() { "no IPUs".to_owned() } else { names.join(", ") };
             return Err(words!("{wanted} is not drained; drained: {drained}"));
         }
+        wanted.must_be_of_one_controller(&ours)?;
         for scope in &ours {
             self.must_tell(Event::Resume(scope.clone()))?;
         }
@@ -110,7 +111,16 @@ fn words(request: &Request) -> String {
 
 /// Neighbouring IPUs are told by the first and the last.
 fn list(scopes: &[DrainScope]) -> String {
-    if let [first @ DrainScope { part: DrainedPart::Ipu(_), .. }, _, .., last] = scopes {
+    let follows = |pair: &[DrainScope]| match (&pair[0].part, &pair[1].part) {
+        (DrainedPart::Ipu(one), DrainedPart::Ipu(next)) => {
+            let is_next = *next == Place { index: one.index + 1, ..*one };
+            is_next && pair[0].model == pair[1].model && pair[0].controller == pair[1].controller
+        }
+        _ => false,
+    };
+    if let [first, _, .., last] = scopes
+        && scopes.windows(2).all(follows)
+    {
         return format!("{first} to {last}");
     }
     scopes.iter().map(DrainScope::to_string).collect::<Vec<_>>().join(", ")

@@ -46,6 +46,17 @@ impl Ipus {
         }
     }
 
+    /// Refuses places without a controller if several controllers have drained ones of them.
+    pub(super) fn must_be_of_one_controller(&self, drained: &[DrainScope]) -> Result<(), Words> {
+        let controllers: BTreeSet<_> = drained.iter().map(|scope| &scope.controller).collect();
+        match self {
+            Self::Places(None, ..) if controllers.len() > 1 => {
+                Err(words!("{self} is drained on several controllers: write HOST:PORT/{self}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// These IPUs in each of the models that has them.
     pub(super) fn among(&self, models: &[ModelView]) -> Result<Vec<DrainScope>, Words> {
         let scope = |model: &ModelView, controller: Option<&ControllerName>, part| DrainScope {

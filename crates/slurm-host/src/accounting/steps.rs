@@ -17,7 +17,7 @@ use crate::slurmctld::host_functions;
 use crate::symbols::wanted;
 
 /// The number of the step: the last one below `SLURM_MAX_NORMAL_STEP_ID` (slurm.h, 22.05 to 26.05). `sacct -j JOB.STEP`
-/// of 26.05 takes no greater one, and no job makes so many steps. `MaxStepRecords` does not concern it.
+/// of 26.05 takes no greater one, and no job makes so many steps. From 24.05 on, Slurm leaves it out if `max_step_records` is set.
 const NUMBER: u32 = 0xffff_ffef;
 
 host_functions! {

@@ -43,7 +43,7 @@ impl Selector {
         let is_linear = old == "select/linear";
         let mut notes = Vec::new();
         let mut values = Vec::new();
-        let new = match needs_cons_tres(conf) {
+        let new = match conf.needs_cons_tres() {
             Some(key) if given != Some("select/vipu_cons_tres") => {
                 notes.push(format!(
                     "SelectType=select/vipu_cons_tres, because Slurm takes {key} with no other name: install select_vipu.so as \
@@ -87,15 +87,5 @@ impl Selector {
             ));
         }
         Ok(Self { values, is_linear, notes })
-    }
-}
-
-/// The key for which Slurm looks for `cons_tres` in SelectType.
-fn needs_cons_tres(conf: &SlurmConf) -> Option<&'static str> {
-    let overrides = |list: &str| list.to_ascii_lowercase().contains("slurmdspecoverride");
-    let has_override = conf.value("TaskPluginParam").is_some_and(overrides);
-    match conf.value("MaxNodeCount") {
-        Some(_) => Some("MaxNodeCount"),
-        None => has_override.then_some("TaskPluginParam=SlurmdSpecOverride"),
     }
 }

@@ -9,7 +9,7 @@ use vipu_types::{GresType, OfferedModels, consumable_element, ipu_elements, offe
 pub(super) struct StaticPartitions {
     /// Their sizes, and how many a node has of each at most.
     pub(super) pool: BTreeMap<u32, u32>,
-    /// The IPUs of all partitions of one node, at most. They become one model.
+    /// The size of a Pod for all partitions of one node. They become one model.
     ipus: u32,
 }
 
@@ -23,7 +23,7 @@ impl StaticPartitions {
                 let most = all.pool.entry(size).or_insert(count);
                 *most = count.max(*most);
             }
-            all.ipus = all.ipus.max(partitions(&pair.value).map(|(size, count)| size * count).sum());
+            all.ipus = all.ipus.max(smallest_pod(&pair.value));
         }
         (!all.pool.is_empty()).then_some(all)
     }
@@ -33,8 +33,8 @@ impl StaticPartitions {
         let (ipus, size) = (self.ipus, self.pool.keys().last().copied().unwrap_or_default());
         format!(
             "partitions made in advance: remove them on the controller; jobs ask for --gres=vipu:pod{ipus}:{size} (model and IPUs), not \
-             for vipu:{size}:1 (svipu migrate --pool keeps them, and requests such as vipu:{size}:1); {ipus} is the greatest sum of the \
-             partitions of a node: if the Pod has another number of IPUs, write that into the diff"
+             for vipu:{size}:1 (svipu migrate --pool keeps them, and requests such as vipu:{size}:1); {ipus} is the smallest Pod with room for \
+             the partitions of a node: if the Pod has another number of IPUs, write that into the diff"
         )
     }
 }
@@ -52,6 +52,11 @@ pub(super) fn migrated(gres: &str, to_model: Option<&StaticPartitions>) -> Optio
     let first = consumable_element(gres).filter(|element| OfferedModels::default().add(element).is_ok())?;
     let new = with_no_consume(first)?;
     Some(gres.replacen(&format!("vipu:{first}"), &format!("vipu:{new}"), 1))
+}
+
+/// The IPUs of the smallest Pod with room for the partitions of a node: a power of two, as `Gres=` of a model needs.
+fn smallest_pod(gres: &str) -> u32 {
+    partitions(gres).map(|(size, count)| size * count).sum::<u32>().next_power_of_two()
 }
 
 /// Whether the value names partitions that an administrator has made.
@@ -77,6 +82,7 @@ mod tests {
 
     #[test]
     fn cli_migrate_gres_of_nodes() {
+        assert_eq!(["vipu:16:4", "vipu:16:3", "vipu:4:2,vipu:1:1"].map(smallest_pod), [64, 64, 16]);
         let pod = StaticPartitions { pool: BTreeMap::new(), ipus: 64 };
         for (old, new) in [
             ("vipu:16:4", Some("vipu:pod64:no_consume:64")),

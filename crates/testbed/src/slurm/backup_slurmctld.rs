@@ -70,6 +70,7 @@ impl Cluster {
             backup.signal(Signal::TERM)?;
             wait_until("the backup to end", LIMIT, || Ok(backup.ended()?.is_some()))?;
         }
+        *locked(&self.hosts.backup) = Some(backup);
         self.launch_slurmctld(&[])?;
         wait_until("the first slurmctld to have control", LIMIT, || {
             self.slurmctld()?;
@@ -78,9 +79,9 @@ impl Cluster {
             Ok(nodes.code == 0 && !nodes.stdout.contains("SlurmdStartTime=None"))
         })?;
         if stops {
-            backup = daemon::backup(&self.hosts.slurm).start(&self.hosts.lead, &self.hosts.layout)?;
+            let backup = daemon::backup(&self.hosts.slurm).start(&self.hosts.lead, &self.hosts.layout)?;
+            *locked(&self.hosts.backup) = Some(backup);
         }
-        *locked(&self.hosts.backup) = Some(backup);
         self.await_backup()
     }
 }

@@ -11,11 +11,8 @@ fn cli_exporter_refuses_what_is_too_large() {
     let large = exporter.post("/query", &" ".repeat(5000));
     assert_eq!(large.code, 413, "{large:?}");
     assert!(large.body.starts_with("{\"error\":"), "{}", large.body);
-    for path in ["/query", "/metrics"] {
-        let announced =
-            exporter.send(&format!("POST {path} HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n"));
-        assert!([405, 413].contains(&announced.code), "{path}: {announced:?}");
-    }
+    let announced = exporter.send("POST /query HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n");
+    assert_eq!(announced.code, 413, "{announced:?}");
     let mut stream = exporter.connect();
     // The exporter may close the connection before all is sent.
     let _ = stream.write_all(format!("GET /metrics HTTP/1.1\r\nX: {}", "x".repeat(1 << 20)).as_bytes());
