@@ -33,6 +33,11 @@ pub fn before(
     frontend.test_notes.on_nodes.clear();
     let told = frontend.test_notes.told.take(&Asked::of(**job));
     let earlier = frontend.test_notes.choice.take(&job.id());
+    if question == Question::When && !components_with_ipus(**job).is_empty() {
+        // From 24.11 on, backfill asks for no start before that of the other components, which is our own answer. An
+        // earlier start of this component would never be seen. Backfill itself adds that of the others.
+        test.forget_not_before();
+    }
     if question == Question::Other || !job.mentions_vipu() {
         return Verdict::Go;
     }
@@ -326,10 +331,7 @@ pub fn refused(frontend: &Frontend, job: impl Job, test: &mut impl Test) -> bool
 /// Notes when this component of a heterogeneous job with IPUs could start. All its components are then expected at their
 /// common start.
 fn note_component(frontend: &Frontend, job: &mut impl JobMut, start: Option<Seconds>) {
-    let all = job.components();
-    if !all.iter().any(|component| component.mentions_vipu()) {
-        return;
-    }
+    let all = components_with_ipus(**job);
     let components: Vec<_> = all.iter().map(|component| component.id()).collect();
     let jobs = InSlurm::new(frontend, **job);
     let common = frontend.ledger().note_component(&components, job.id(), start, &jobs);
@@ -340,6 +342,12 @@ fn note_component(frontend: &Frontend, job: &mut impl JobMut, start: Option<Seco
     for component in earlier {
         reason_now(frontend, component).into_iter().for_each(|why| frontend.show_reason(component.id(), why));
     }
+}
+
+/// All components of a heterogeneous job of which one or more want IPUs. None for another job.
+fn components_with_ipus<J: Job>(job: J) -> Vec<J> {
+    let all = job.components();
+    if all.iter().any(|component| component.mentions_vipu()) { all } else { Vec::new() }
 }
 
 /// Corrects the start that the stock selector found: the job cannot start before its IPUs are free.

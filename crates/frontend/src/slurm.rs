@@ -152,6 +152,7 @@ pub trait Test {
     fn put_back(&mut self, nodes: &[u32]);
     fn keep_no_node(&mut self);
     fn not_before(&self) -> Option<i64>;
+    fn forget_not_before(&mut self);
 }
 
 /// A job as it is submitted, or a change of one.

@@ -138,9 +138,21 @@ impl<'lock> Test<'lock> {
     /// The time before which the job shall not be expected to start, in seconds since the Unix epoch (24.11
     /// and later).
     pub fn not_before(&self) -> Option<i64> {
-        let data = NonNull::new(self.raw.will_run).filter(|_| is_since(24, 11))?;
-        // SAFETY: a `will_run_data_t`, whose first member, in each release that has it, is the time `start`.
-        let start = unsafe { data.cast::<i64>().read() };
+        // SAFETY: job and node write lock; the time of this test.
+        let start = unsafe { self.start()?.read() };
         (start > 0).then_some(start)
+    }
+
+    /// Lets the job be expected at any time.
+    pub fn forget_not_before(&mut self) {
+        if let Some(start) = self.start() {
+            // SAFETY: job and node write lock; the time of this test, which Slurm sets before each test.
+            unsafe { start.write(0) };
+        }
+    }
+
+    /// The first member of `will_run_data_t`, the time `start`, in each release that has it.
+    fn start(&self) -> Option<NonNull<i64>> {
+        NonNull::new(self.raw.will_run).filter(|_| is_since(24, 11)).map(NonNull::cast)
     }
 }

@@ -147,6 +147,7 @@ impl<'lock> slurm::Test for SlurmTest<'lock> {
         leave_out(nodes: &[u32]);
         put_back(nodes: &[u32]);
         keep_no_node();
+        forget_not_before();
     }
 
     fn candidates(&self) -> Vec<SlurmJob<'lock>> {

@@ -63,4 +63,8 @@ impl<J: Job> Test for FakeTest<J> {
     fn not_before(&self) -> Option<i64> {
         self.not_before
     }
+
+    fn forget_not_before(&mut self) {
+        self.not_before = None;
+    }
 }

@@ -91,7 +91,7 @@ impl Cluster {
 
     /// The nodes on which a job starts, or the reason why it waits.
     pub fn start(&self, job: &Job) -> Result<Vec<u32>, String> {
-        let nodes = self.asked(job, Question::Start)?;
+        let nodes = self.asked(job, Question::Start, 0)?;
         self.change(job).change(|record| {
             (record.is_pending, record.is_running) = (false, true);
             (record.nodes, record.start_time, record.end_time) = (nodes.clone(), NOW, NOW + job.limit);
@@ -104,13 +104,24 @@ impl Cluster {
 
     /// Whether a job could ever run.
     pub fn may_ever_run(&self, job: &Job) -> bool {
-        self.asked(job, Question::Ever).is_ok()
+        self.asked(job, Question::Ever, 0).is_ok()
+    }
+
+    /// Makes one heterogeneous job of these.
+    pub fn join(&self, components: &[Job]) {
+        let leader = components[0].id;
+        components.iter().for_each(|component| self.change(component).change(|job| job.het_job = leader));
     }
 
     /// The seconds until the start that backfill expects.
     pub fn expected(&self, job: &Job) -> i64 {
+        self.expected_after(job, 0)
+    }
+
+    /// The seconds until the start that backfill expects, if it asks for none before this one.
+    pub fn expected_after(&self, job: &Job, not_before: i64) -> i64 {
         self.change(job).change(|job| job.is_backfill_test = true);
-        let answer = self.asked(job, Question::When);
+        let answer = self.asked(job, Question::When, not_before);
         assert!(answer.is_ok(), "{job:?}: {answer:?}");
         self.change(job).change(|job| job.is_backfill_test = false);
         self.change(job).see(|job| job.start_time) - NOW
@@ -168,10 +179,11 @@ impl Cluster {
     }
 
     /// Asks for nodes as select/vipu does: the test is repeated as long as the front end says so.
-    fn asked(&self, job: &Job, question: Question) -> Result<Vec<u32>, String> {
+    fn asked(&self, job: &Job, question: Question, not_before: i64) -> Result<Vec<u32>, String> {
         let mut record = self.change(job);
         let fewest = record.see(|job| job.asked_nodes.as_ref().map_or(1, |nodes| *nodes.start()));
         let mut test = FakeTest::new(job.among.clone(), fewest);
+        test.not_before = (not_before > 0).then_some(NOW + not_before);
         let reason = || self.orders.reason(job.id).unwrap_or_default();
         loop {
             match before(&self.frontend, &mut record, question, &mut test) {
@@ -205,7 +217,7 @@ impl Cluster {
         let mut free: Vec<_> = free_at.into_iter().map(|(node, at)| (at, node)).collect();
         free.sort_unstable();
         free.truncate(test.fewest as usize);
-        let start = free.last()?.0;
+        let start = free.last()?.0.max(test.not_before.unwrap_or(0));
         let is_enough = free.len() == test.fewest as usize && (question != Question::Start || start == NOW);
         is_enough.then(|| {
             test.nodes = free.into_iter().map(|(_, node)| node).collect();
