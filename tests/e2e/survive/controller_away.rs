@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault};
-use testbed::{Cluster, main_job};
+use testbed::{Cluster, JobView, main_job};
 
-use crate::jobs::waits;
-use crate::quick;
+use crate::jobs::reason;
+use crate::{LIMIT, quick};
 
 /// Returns how long squeue and sinfo take together.
 fn answer_time(cluster: &Cluster) -> Result<Duration> {
@@ -37,7 +37,9 @@ fn job_controller_down_or_hanging() -> Result<()> {
         cluster.mock().refuse()?;
         cluster.reconfigure()?;
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:4"])?;
-        waits(cluster, job, "refused")?;
+        // It waits in line, or for its partition if it came before the first call that is refused.
+        let told = |job: &JobView| reason(cluster, job).contains("refused");
+        cluster.await_job(job, "to wait for 'refused'", LIMIT, told)?;
         nothing_else_waits(cluster, usual)?;
         cluster.mock().clear()?;
         main_job::batch_ended(cluster, job, 4).map(drop)

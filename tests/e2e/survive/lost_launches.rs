@@ -131,8 +131,8 @@ fn job_restart_slurmctld_stopped_before_the_launch_of_a_het_job_arrived() -> Res
 
 fn made_up_for_or_held(cluster: &Cluster, job: JobId) -> Result<()> {
     if !made_up_for(cluster, job, || is_held(cluster, job))? {
-        cluster.scontrol(&["release", &job.to_string()])?;
         begin_again(cluster, job)?;
+        cluster.scontrol(&["release", &job.to_string()])?;
     }
     Ok(())
 }
