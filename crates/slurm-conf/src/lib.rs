@@ -21,7 +21,7 @@ pub use lines::Pair;
 pub use locked_memory::LockedMemory;
 pub use plugstack::{Plugin, Plugstack};
 pub use problem::{Place, Problem, Reason};
-pub use slurm_conf::{Attribute, Line, Named, SlurmConf};
+pub use slurm_conf::{Attribute, Line, Named, PROGRAMS_AROUND_JOBS, SlurmConf};
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -10,6 +10,18 @@ use crate::lines::{Joined, Pair, first_pair, is_blank, joined};
 use crate::problem::{Place, Problem, Reason};
 use crate::{DEEPEST, Files, MOST_FILES};
 
+/// The keys with programs that run around jobs.
+pub const PROGRAMS_AROUND_JOBS: [&str; 8] = [
+    "Prolog",
+    "Epilog",
+    "PrologSlurmctld",
+    "EpilogSlurmctld",
+    "TaskProlog",
+    "TaskEpilog",
+    "SrunProlog",
+    "SrunEpilog",
+];
+
 /// The keys behind which further pairs may stand.
 const WITH_PAIRS: [&str; 6] =
     ["NodeName", "PartitionName", "DownNodes", "NodeSet", "FrontendName", "PowerAction"];

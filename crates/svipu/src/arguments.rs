@@ -282,7 +282,7 @@ pub(crate) struct Common {
     /// Show it again each so many seconds, until interrupted.
     #[arg(short, long, global = true, value_name = "SECONDS", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) interval: Option<u16>,
-    /// The same as `--interval 5`.
+    /// Show it again every 5 seconds, as `--interval 5` does.
     #[arg(short, long, global = true, conflicts_with = "interval")]
     pub(crate) watch: bool,
     /// Use colours. `auto`, the default, means on a terminal, unless the variable NO_COLOR is set.

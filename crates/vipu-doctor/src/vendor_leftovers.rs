@@ -2,21 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use slurm_conf::PROGRAMS_AROUND_JOBS;
+
 use crate::finding::Finding;
 use crate::host::{Host, read_text};
 use crate::slurm_conf::{Slurm, short};
-
-/// The keys of slurm.conf with programs that run around jobs.
-const PROGRAMS: [&str; 8] = [
-    "Prolog",
-    "Epilog",
-    "PrologSlurmctld",
-    "EpilogSlurmctld",
-    "TaskProlog",
-    "TaskEpilog",
-    "SrunProlog",
-    "SrunEpilog",
-];
 
 /// The words that only a script for IPUs has.
 const WORDS: [&str; 6] =
@@ -33,7 +23,7 @@ pub(crate) fn all(host: &Host<'_>, slurm: &Slurm) -> Vec<Finding> {
         let (key, place) = (&line.pair.key, short(&line.place));
         if key.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("vipu")) {
             found.push(vendor_key(key, place));
-        } else if PROGRAMS.iter().any(|program| line.pair.is(program)) {
+        } else if PROGRAMS_AROUND_JOBS.iter().any(|program| line.pair.is(program)) {
             found.extend(programs(host, &line.pair.value).into_iter().map(|(path, word)| {
                 let path = path.display();
                 let what =

@@ -3,25 +3,13 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use slurm_conf::{Files as _, Line, SlurmConf};
+use slurm_conf::{Files as _, Line, PROGRAMS_AROUND_JOBS, SlurmConf};
 
 use crate::slurm_files::SlurmFiles;
 use crate::surroundings::Surroundings;
 
 /// The file that gives hosts their IPU-Machines.
 pub(super) const ALLOCS: &str = "ipum.allocs";
-
-/// The keys of scripts.
-const KEYS: [&str; 8] = [
-    "Prolog",
-    "Epilog",
-    "PrologSlurmctld",
-    "EpilogSlurmctld",
-    "TaskProlog",
-    "TaskEpilog",
-    "SrunProlog",
-    "SrunEpilog",
-];
 
 /// Words, in small letters, of lines that work with IPUs.
 const WORDS: [&str; 4] = ["vipu", "ipuof", ALLOCS, "gc-monitor"];
@@ -58,7 +46,7 @@ fn words(numbers: &[usize]) -> String {
 /// with partitions made in advance, scripts may give them to jobs without a word about IPUs.
 pub(super) fn find(conf: &SlurmConf, folder: &Path, is_static: bool) -> (Vec<Script>, Vec<String>) {
     let (mut scripts, mut notes) = (Vec::new(), Vec::new());
-    for line in KEYS.iter().flat_map(|key| conf.all(key)) {
+    for line in PROGRAMS_AROUND_JOBS.iter().flat_map(|key| conf.all(key)) {
         let value = Path::new(&line.pair.value);
         let mut paths = SlurmFiles.matching(value);
         if paths.is_empty() {
