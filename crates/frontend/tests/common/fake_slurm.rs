@@ -136,6 +136,7 @@ macro_rules! nothing {
 
 impl slurm::JobMut for Change<'_> {
     nothing! {
+        expect_start_of_components(i64);
         raise_launch_gate();
         take_back_launch_gate();
         raise_completion_gate();
@@ -167,12 +168,6 @@ impl slurm::JobMut for Change<'_> {
 
     fn expect_start(&mut self, time: i64) {
         self.change(|job| job.start_time = time);
-    }
-
-    fn expect_start_of_components(&mut self, time: i64) {
-        for component in slurm::Job::components(self.0) {
-            component.change(|job| job.start_time = job.start_time.max(time));
-        }
     }
 
     fn set_reason(&mut self, text: &str) {
