@@ -2,29 +2,13 @@ use std::sync::Arc;
 
 use ledger::{Action, Claim, DriverAction, Ending, HostAction, Millis, Seconds};
 use shuttle::thread;
-use vipu_types::{IpuCount, JobRun, ModelName, PartitionId, Shape};
 
 use super::*;
 use crate::clocks_and_queues::HostTask;
+use crate::status::tests::claim;
 
 /// The number of thread schedules that are tried.
 const SCHEDULES: usize = 2000;
-
-fn claim() -> Claim {
-    Claim {
-        partition: PartitionId::of_run("slurm", 1, 0).unwrap(),
-        run: JobRun { job: 1, restart: 0, start: 0 },
-        task: None,
-        user: 1000,
-        model: ModelName::new("pod64").unwrap(),
-        controller: "vipu:8090".parse().unwrap(),
-        size: IpuCount::ONE,
-        shape: Shape::default(),
-        slurm_partition: None,
-        ipus: Vec::new(),
-        nodes: Vec::new(),
-    }
-}
 
 /// Keeps the actions in the order in which they leave.
 #[derive(Default)]
@@ -60,13 +44,13 @@ impl Outside for Noted {
 /// Returns the actions in their order, without surveys and cancelled creates.
 fn up_and_ended() -> Vec<Action> {
     let shared = Arc::new((SharedLedger::default(), Noted::default()));
-    assert!(shared.0.tell(shared.0.ledger(), &shared.1, Event::begin(claim())));
+    assert!(shared.0.tell(shared.0.ledger(), &shared.1, Event::begin(claim(1))));
     shared.1.0.lock().unwrap().clear();
     let tell = |event: Event| {
         let shared = Arc::clone(&shared);
         thread::spawn(move || assert!(shared.0.tell(shared.0.ledger(), &shared.1, event)))
     };
-    let vipu_io = tell(Event::Up(claim().partition));
+    let vipu_io = tell(Event::Up(claim(1).partition));
     let callback = tell(Event::Fini { job: 1, ending: Ending::Held });
     vipu_io.join().unwrap();
     callback.join().unwrap();

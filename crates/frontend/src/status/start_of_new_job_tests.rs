@@ -14,11 +14,11 @@ use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use shuttle::scheduler::RandomScheduler;
 use vipu_admin::{Answer, Request};
 use vipu_status::Job;
-use vipu_types::{ControllerName, JobRun, PartitionId, Placement, PodId, Shape};
+use vipu_types::{ControllerName, PartitionId, Placement, PodId};
 
 use super::seen_jobs::LatestEnd;
 use super::seen_jobs::tests::in_line;
-use super::tests::{NOW, Nothing};
+use super::tests::{NOW, Nothing, claim};
 use super::*;
 
 const STATES: u64 = 300;
@@ -127,20 +127,8 @@ impl Site {
         let pod = PodId { model: wish.model.clone(), controller: controller.clone() };
         let ipus = self.frontend.ledger().place(wish, controller, &self.jobs);
         let places = if ipus.is_empty() { self.block(&pod, size) } else { ipus.clone() };
-        let partition = PartitionId::of_run("slurm", job, 0).unwrap();
-        let claim = Claim {
-            partition: partition.clone(),
-            run: JobRun { job, restart: 0, start: NOW.0 },
-            task: None,
-            user: 1000,
-            model: pod.model.clone(),
-            controller: pod.controller.clone(),
-            size,
-            shape: Shape::default(),
-            slurm_partition: None,
-            ipus,
-            nodes: Vec::new(),
-        };
+        let claim = Claim { controller: pod.controller.clone(), size, ipus, ..claim(job) };
+        let partition = claim.partition.clone();
         self.frontend.tell(Event::begin(claim));
         self.frontend.tell(Event::Up(partition.clone()));
         self.frontend.tell(Event::Launched(partition.clone()));

@@ -32,6 +32,23 @@ impl Outside for Nothing {
     }
 }
 
+/// The claim of a job's first run to one IPU.
+pub(crate) fn claim(job: u32) -> Claim {
+    Claim {
+        partition: PartitionId::of_run("slurm", job, 0).unwrap(),
+        run: JobRun { job, restart: 0, start: 0 },
+        task: None,
+        user: 1000,
+        model: ModelName::new("pod64").unwrap(),
+        controller: "a:8090".parse().unwrap(),
+        size: IpuCount::ONE,
+        shape: Shape::OPEN,
+        slurm_partition: None,
+        ipus: Vec::new(),
+        nodes: Vec::new(),
+    }
+}
+
 /// Has a scheduler ask for the IPUs of job 7 on a Pod that is too small for it.
 fn ask(frontend: &Frontend, now: Seconds) {
     let model = ModelName::new("pod64").unwrap();
@@ -123,20 +140,9 @@ fn cli_status_has_a_requeued_job_beside_the_partition_of_its_last_run() {
         let (frontend, mut composer) = (site(), StatusComposer::default());
         let running = SeenJob { latest_end: LatestEnd::At(NOW.0 + 60), waits_for: None, ..in_line() };
         frontend.seen_jobs.note(7, Some(running));
-        let partition = PartitionId::of_run("slurm", 7, 0).unwrap();
-        let claim = Claim {
-            partition: partition.clone(),
-            run: JobRun { job: 7, restart: 0, start: 0 },
-            task: None,
-            user: 1000,
-            model: ModelName::new("pod64").unwrap(),
-            controller: "a:8090".parse().unwrap(),
-            size: IpuCount::new(4).unwrap(),
-            shape: Shape::OPEN,
-            slurm_partition: None,
-            ipus: (0..4).map(|ipu| ledger::Place::numbered(ipu, 16)).collect(),
-            nodes: Vec::new(),
-        };
+        let ipus = (0..4).map(|ipu| ledger::Place::numbered(ipu, 16)).collect();
+        let claim = Claim { size: IpuCount::new(4).unwrap(), ipus, ..claim(7) };
+        let partition = claim.partition.clone();
         for event in [Event::begin(claim), Event::Up(partition.clone()), Event::Launched(partition.clone())] {
             frontend.tell(event);
         }
