@@ -93,8 +93,8 @@ pub struct Pair {
     pub operator: Option<char>,
     /// The value, without quotes.
     pub value: String,
-    /// The place of the value in its line without comments and escapes, for [`crate::Edits`].
-    pub(crate) place: usize,
+    /// The value in its file, for [`crate::Edits`].
+    pub(crate) bytes: Range<usize>,
 }
 
 impl Pair {
@@ -105,21 +105,24 @@ impl Pair {
 }
 
 /// The first pair of a line from a place on, and the place behind it.
-pub(crate) fn first_pair(line: &str, from: usize) -> Option<(Pair, usize)> {
-    let text = line[from..].trim_start_matches(is_blank);
+pub(crate) fn first_pair(line: &Joined, from: usize) -> Option<(Pair, usize)> {
+    let text = line.text[from..].trim_start_matches(is_blank);
     let is_of_key = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     let (key, rest) = text.split_at(text.find(|c| !is_of_key(c))?);
     let rest = rest.trim_start_matches(is_blank);
     let operator = rest.chars().next().filter(|c| "-*+/".contains(*c));
     let rest = rest.strip_prefix(['-', '*', '+', '/']).unwrap_or(rest);
     let rest = rest.strip_prefix('=')?.trim_start_matches(is_blank);
-    let start = line.len() - rest.len();
-    let (place, (value, rest)) = match quoted(rest) {
+    let start = line.text.len() - rest.len();
+    let (start, (value, rest)) = match quoted(rest) {
         Some(found) => (start + 1, found),
         None => (start, bare(rest)?),
     };
-    let pair = Pair { key: key.to_owned(), operator, value: value.to_owned(), place };
-    (!key.is_empty()).then_some((pair, line.len() - rest.len()))
+    // An empty value has its closing quote there.
+    let begin = line.places[start].start;
+    let end = if value.is_empty() { begin } else { line.places[start + value.len() - 1].end };
+    let pair = Pair { key: key.to_owned(), operator, value: value.to_owned(), bytes: begin..end };
+    (!key.is_empty()).then_some((pair, line.text.len() - rest.len()))
 }
 
 /// The value in quotes, and what follows it. A closing quote ends the value only before a blank.
@@ -175,12 +178,12 @@ mod tests {
             ("a += 1", "a", Some('+'), "1", ""),
             ("a=é\u{a0}", "a", None, "é\u{a0}", ""),
         ] {
-            let (pair, end) = first_pair(text, 0).unwrap();
+            let (pair, end) = first_pair(&joined(text).next().unwrap(), 0).unwrap();
             assert_eq!((&*pair.key, pair.operator, &*pair.value), (key, operator, value), "{text}");
-            assert!(text[pair.place..].starts_with(value) && &text[end..] == rest, "{text}");
+            assert_eq!((&text[pair.bytes], &text[end..]), (value, rest), "{text}");
         }
-        for none in ["", "a", "a=", "a= ", "=1", "a b=1", "é=1", "a++=1", "-=1"] {
-            assert_eq!(first_pair(none, 0), None, "{none}");
+        for none in [" ", "a", "a=", "a= ", "=1", "a b=1", "é=1", "a++=1", "-=1"] {
+            assert_eq!(first_pair(&joined(none).next().unwrap(), 0), None, "{none}");
         }
     }
 }

@@ -198,10 +198,10 @@ impl Reader<'_> {
         if joined.text.chars().all(is_blank) {
             return Ok(());
         }
-        let (pair, mut end) = first_pair(&joined.text, 0).ok_or_else(|| no_pair(&joined.text))?;
+        let (pair, mut end) = first_pair(joined, 0).ok_or_else(|| no_pair(&joined.text))?;
         let takes_more = WITH_PAIRS.iter().any(|key| pair.is(key));
         let mut more = Vec::new();
-        while let Some((next, after)) = first_pair(&joined.text, end).filter(|_| takes_more) {
+        while let Some((next, after)) = first_pair(joined, end).filter(|_| takes_more) {
             more.push(next);
             end = after;
         }

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use slurm_conf::{Files, HostList, Plugstack, SlurmConf};
+use slurm_conf::{Edits, Files, HostList, Plugstack, SlurmConf};
 
 /// Files in memory. A pattern matches the paths that begin with what stands before its `*`.
 struct Texts(BTreeMap<PathBuf, String>);
@@ -158,6 +158,43 @@ fn cli_slurm_conf_files_that_include_themselves() {
     let twice = "include plugstack.conf\ninclude plugstack.conf\n";
     let stack = plugstack(&[("/etc/slurm/plugstack.conf", twice)]);
     assert_eq!(stack.files.len(), 1000);
+}
+
+#[test]
+fn cli_slurm_conf_edits_of_values() {
+    for (text, new) in [
+        ("A=Gres Gres=1", "A=Gres Gres=1"),
+        ("NodeName=n Gres=vi\\\npu:64 # é\nB=1", "NodeName=n Gres=é\\#\\\\ # é\nB=1"),
+        ("Gres=é\\ # c\n\\#\\\\", "Gres=é\\ # c\n\\#\\\\"),
+        ("Gres=\"\"", "Gres=\"é\\#\\\\\""),
+        ("Gres=é\\#é", "Gres=é\\#\\\\"),
+    ] {
+        let conf = slurm_conf(&[("/etc/slurm/slurm.conf", text)]);
+        let mut edits = Edits::new(text);
+        let pairs = conf.lines.iter().flat_map(|line| line.more.iter().chain([&line.pair]));
+        pairs.filter(|pair| pair.is("Gres")).for_each(|pair| edits.set(pair, "é#\\"));
+        assert_eq!(edits.apply(), new, "{text}");
+    }
+}
+
+#[test]
+fn cli_slurm_conf_edits_of_whole_lines() {
+    for (text, new) in [
+        ("", "above\nend\n"),
+        ("A=1", "above\nA=1\nend\n"),
+        ("A=1\\\n", "above\nA=1\\\n\nend\n"),
+        ("A=1\\", "above\nA=1\\\n\nend\n"),
+    ] {
+        let mut edits = Edits::new(text);
+        edits.add("end");
+        edits.add_above(1, "above");
+        assert_eq!(edits.apply(), new, "{text:?}");
+    }
+    let text = "A=1\nB=1 \\\n2\nC=1";
+    let conf = slurm_conf(&[("/etc/slurm/slurm.conf", text)]);
+    let mut edits = Edits::new(text);
+    conf.all("B").for_each(|line| edits.remove(&line.place, line.count));
+    assert_eq!(edits.apply(), "A=1\nC=1");
 }
 
 #[test]

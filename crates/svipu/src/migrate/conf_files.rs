@@ -73,7 +73,7 @@ fn slurm_conf(found: &Found, plan: &mut Plan) -> Result<(), Failure> {
         let own = |line: &&Line| line.place.file == *file;
         for (key, value) in &values {
             match conf.line(key) {
-                Some(line) if own(&line) => edits.set(line, &line.pair, value),
+                Some(line) if own(&line) => edits.set(&line.pair, value),
                 None if file == main => edits.add(&format!("{key}={value}")),
                 _ => {}
             }
@@ -83,7 +83,7 @@ fn slurm_conf(found: &Found, plan: &mut Plan) -> Result<(), Failure> {
             for pair in line.more.iter().filter(|pair| pair.is("Gres")) {
                 has_ipus |= vipu_types::ipu_elements(&pair.value).next().is_some();
                 if let Some(new) = migrated(&pair.value, to_model) {
-                    edits.set(line, pair, &new);
+                    edits.set(pair, &new);
                 }
             }
         }
