@@ -17,43 +17,6 @@ use super::printed;
 const STOCK: &str = "ClusterName=pods\nSelectType=select/cons_tres # by CPU\nSelectTypeParameters=CR_CPU\n";
 
 #[test]
-fn cli_migrate_from_a_patched_slurm() {
-    let slurm_conf = "# Pods\nSelectType=select/vipu\nSelectTypeParameters=other_cons_tres,CR_CPU\n\
-                      GresTypes=gpu,vipu\nPropagateResourceLimitsExcept=MEMLOCK\nVipuIpuofDir=/shared/ipuof\n\
-                      NodeName=DEFAULT CPUs=64 \\\n  Gres=gpu:2,vipu:pod64:64\nNodeName=n[1-4]\n";
-    let vipu_conf = "ApiHost=10.1.3.101\nApiPort=8090\nSomeOldKey=1\n";
-    let site = Site::new(&[("slurm.conf", slurm_conf), ("vipu.conf", vipu_conf)]);
-    assert_snapshot!(site.run("migrate"));
-}
-
-#[test]
-fn cli_migrate_from_static_partitions() {
-    let site = Site::new(&[
-        (
-            "gres.conf",
-            "Name=gpu File=/dev/nvidia0\nName=vipu Type=16 Count=4\nNodeName=n1 Name=vipu Count=1\n",
-        ),
-        ("job_submit.lua", "-- vipu\nfunction slurm_job_submit(job)\n  job.gres = \"vipu:16:1\"\nend\n"),
-        (
-            "prolog.sh",
-            "#!/bin/sh\n# IPUs\nset -e\nPART=p$SLURM_JOB_ID\nvipu create partition $PART --size 16\nexit 0\n",
-        ),
-        ("epilog.sh", "#!/bin/sh\nrm -rf /tmp/job\nvipu remove partition p$SLURM_JOB_ID\n"),
-        (
-            "etc/vipu/vipu-cli.hcl",
-            "api-host=\"10.1.3.101\"\napi-port=\"8091\"\napi-access-key=\"secret-key\"\n",
-        ),
-    ]);
-    let scripts =
-        format!("Prolog={}\nEpilog={}\n", site.path("prolog.sh").display(), site.path("epilog.sh").display());
-    let nodes = "NodeName=n[1-4]\tGres=gpu:1,vipu:16:4\nGresTypes=gpu,vipu\nJobSubmitPlugins=lua\n";
-    site.write("slurm.conf", &format!("{STOCK}{scripts}{nodes}"));
-    let text = site.run("migrate");
-    assert!(!text.contains("secret-key"), "{text}");
-    assert_snapshot!(text);
-}
-
-#[test]
 fn cli_migrate_from_static_partitions_to_a_pool() {
     let nodes = "NodeName=n1 Gres=vipu:16:2,gpu:1,vipu:4:8\nNodeName=n2 Gres=vipu:16:4\nGresTypes=gpu,vipu\n";
     let site = Site::new(&[("slurm.conf", &format!("{STOCK}{nodes}"))]);
@@ -68,20 +31,14 @@ fn cli_migrate_from_static_partitions_to_a_pool() {
 }
 
 #[test]
-fn cli_migrate_from_one_shared_partition() {
-    let site = Site::new(&[(
-        "task.sh",
-        "#!/bin/sh\necho export IPUOF_VIPU_API_HOST=pod.example.org\necho export IPUOF_VIPU_API_PARTITION_ID=p64\n",
-    )]);
-    site.write("nodes.conf", "NodeName=n1 CPUs=4\n");
+fn cli_migrate_takes_the_partition_of_a_job_for_no_shared_one() {
+    let site = Site::new(&[]);
     let task = site.path("task.sh");
-    let slurm_conf = "SelectType=select/linear\nPropagateResourceLimits=NONE\nInclude nodes.conf\n";
-    site.write("slurm.conf", &format!("{slurm_conf}TaskProlog={}\n", task.display()));
-    assert_snapshot!(site.run("migrate"));
-    // The partition of a job is not that of all.
+    site.write("slurm.conf", &format!("SelectType=select/linear\nTaskProlog={}\n", task.display()));
     for line in ["ID=p$SLURM_JOB_ID", "ID=$P\nvipu create partition $P"] {
         site.write("task.sh", &format!("#!/bin/sh\necho export IPUOF_VIPU_API_PARTITION_{line}\n"));
-        assert!(!site.run("migrate").contains("UseReconfigPartition"), "{line}");
+        let text = site.run("migrate");
+        assert!(text.contains("TaskProlog") && !text.contains("UseReconfigPartition"), "{text}");
     }
 }
 
@@ -187,6 +144,7 @@ fn cli_migrate_sites() {
         let before = files(&site.path(""));
         let output = site.output("migrate");
         assert_eq!((output.exit, files(&site.path("")) == before), (0, true), "{name}: {}", output.stderr);
+        assert!(!printed(&output).contains("secret-key"), "{name}");
         told += &format!("## {name}\n{}", output.stdout);
 
         let mut patch = Command::new("patch");
