@@ -1,6 +1,6 @@
 //! plugstack.conf, with the files that it includes.
 
-use std::io;
+use std::io::{self, ErrorKind::IsADirectory, ErrorKind::NotFound};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -84,7 +84,7 @@ impl Reader<'_> {
         // A backslash escapes nothing here, and continues no line.
         let content = line.split(['#', '\0']).next().unwrap_or_default();
         let mut words = content.split([' ', '\t']).filter(|word| !word.is_empty());
-        let Some(kind) = words.next() else { return Ok(()) };
+        let Some(kind) = words.next().filter(|word| !word.trim().is_empty()) else { return Ok(()) };
         match (kind, words.next()) {
             ("include", Some(pattern)) => {
                 self.stack.includes.push(place.clone());
@@ -109,6 +109,8 @@ impl Reader<'_> {
             }
             match self.files.read(&path) {
                 Ok(text) => self.text(&path, &text, depth + 1),
+                // As Slurm: a link to no file is like an empty file, and a folder has no lines.
+                Err(why) if [NotFound, IsADirectory].contains(&why.kind()) => {}
                 Err(why) => return Err(Reason::Unreadable { file: path.display().to_string(), why }),
             }
         }

@@ -200,7 +200,10 @@ fn cli_slurm_conf_edits_of_whole_lines() {
 #[test]
 fn cli_slurm_conf_plugstack() {
     let stack = plugstack(&[
-        ("/etc/slurm/plugstack.conf", "#required a.so\nrequired\nRequired b.so\ninclude d/*\noptional c.so"),
+        (
+            "/etc/slurm/plugstack.conf",
+            "#required a.so\n\r\nrequired\nRequired b.so\ninclude d/*\noptional c.so\r",
+        ),
         ("/etc/slurm/d/1", "\trequired /lib/spank_ipuof.so  ipuof_dir=/s#x\tipuof_dir=/t\ninclude 2*\n"),
         ("/etc/slurm/d/2", "optional e.so a=b\tc\n"),
         ("/else", "required f.so"),
@@ -209,13 +212,13 @@ fn cli_slurm_conf_plugstack() {
     assert_eq!((ours.place.to_string(), ours.required), ("/etc/slurm/d/1:1".to_owned(), true));
     assert_eq!((ours.argument("ipuof_dir"), ours.argument("ipuof")), (Some("/s"), None));
     let names: Vec<_> = stack.plugins.iter().map(|plugin| plugin.file_name()).collect();
-    assert_eq!(names, ["spank_ipuof.so", "e.so", "e.so", "c.so"]);
+    assert_eq!(names, ["spank_ipuof.so", "e.so", "e.so", "c.so\r"]);
     assert_eq!(stack.plugins[1].arguments, ["a=b", "c"]);
     assert_eq!(
         problems(&stack.problems),
         [
-            "/etc/slurm/plugstack.conf:2: 'required' is neither required, optional nor include with a path",
-            "/etc/slurm/plugstack.conf:3: 'Required b.so' is neither required, optional nor include with a path",
+            "/etc/slurm/plugstack.conf:3: 'required' is neither required, optional nor include with a path",
+            "/etc/slurm/plugstack.conf:4: 'Required b.so' is neither required, optional nor include with a path",
         ]
     );
     let missing = Plugstack::read(Path::new("/gone"), &mut Texts::new(&[]));

@@ -24,6 +24,7 @@ pub mod locks;
 pub mod log;
 pub mod node_gres;
 pub mod node_table;
+pub mod on_disk;
 pub mod partitions;
 pub mod plugin_identity;
 pub mod plugin_table;

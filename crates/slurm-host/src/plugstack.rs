@@ -1,19 +1,15 @@
-//! Reads plugstack.conf as Slurm does (`_spank_stack_load`, the same from 22.05 to 26.05), and tells whether
-//! it loads a plugin.
+//! Tells whether plugstack.conf loads a plugin.
 
-use std::collections::BTreeSet;
-use std::ffi::{CStr, CString, OsStr};
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::fd::{FromRawFd as _, IntoRawFd as _};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-use crate::conf;
-use crate::running_release::conf_folder_at_load;
+use slurm_conf::{Plugstack, Reason};
 
-/// The greatest number of files that are read. A file can include itself under ever new names.
-const MOST_FILES: usize = 1000;
+use crate::conf;
+use crate::on_disk::OnDisk;
+use crate::running_release::conf_folder_at_load;
 
 /// The file name of our SPANK plugin.
 pub const SPANK_IPUOF: &str = "spank_ipuof.so";
@@ -38,15 +34,6 @@ impl Missing {
             Self::Line => format!("{} does not load {plugin}", file.display()),
         }
     }
-}
-
-/// The instruction of a line.
-#[derive(Debug, PartialEq, Eq)]
-enum Line<'a> {
-    /// Load this object.
-    Plugin(&'a str),
-    /// Read the files that match this pattern.
-    Include(&'a str),
 }
 
 /// The plugstack.conf of this process: `PlugStackConfig`, or the file beside slurm.conf. A slurmd without a
@@ -83,99 +70,25 @@ pub unsafe fn replace(text: &str) -> io::Result<()> {
 /// # Errors
 /// When `file`, or one that it includes, cannot be read.
 pub fn missing(file: &Path, plugin: &str) -> io::Result<Option<Missing>> {
-    failpoints::io!("plugstack.conf");
-    let (mut ahead, mut seen) = (vec![file.to_owned()], BTreeSet::new());
-    while let Some(next) = ahead.pop() {
-        if seen.len() == MOST_FILES || !seen.insert(next.clone()) {
-            continue;
-        }
-        let text = match fs::read(&next) {
-            Ok(text) => text,
-            Err(why) if why.kind() == io::ErrorKind::NotFound && next == file => {
-                return Ok(Some(Missing::File));
-            }
-            // Slurm reads no line from a directory.
-            Err(why) if [io::ErrorKind::NotFound, io::ErrorKind::IsADirectory].contains(&why.kind()) => {
-                continue;
-            }
-            Err(why) => return Err(io::Error::new(why.kind(), format!("{}: {why}", next.display()))),
-        };
-        for line in lines(&String::from_utf8_lossy(&text)) {
-            match line {
-                Line::Plugin(path) if Path::new(path).file_name() == Some(OsStr::new(plugin)) => {
-                    return Ok(None);
-                }
-                Line::Plugin(_) => {}
-                Line::Include(pattern) => ahead.extend(matching(&beside(&next, pattern))),
-            }
-        }
+    let unreadable = |name, why: &io::Error| io::Error::new(why.kind(), format!("{name}: {why}"));
+    let stack = match Plugstack::read(file, &mut OnDisk) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Some(Missing::File)),
+        read => read.map_err(|why| unreadable(file.display().to_string(), &why))?,
+    };
+    if stack.plugin(plugin).is_some() {
+        return Ok(None);
     }
-    Ok(Some(Missing::Line))
-}
-
-/// Returns the lines that Slurm takes. Slurm passes over all others.
-fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
-    text.lines().filter_map(|line| {
-        let line = line.split('#').next()?;
-        let mut words = line.split([' ', '\t']).filter(|word| !word.is_empty());
-        match (words.next()?, words.next()?) {
-            ("required" | "optional", path) => Some(Line::Plugin(path)),
-            ("include", pattern) => Some(Line::Include(pattern)),
-            _ => None,
-        }
-    })
-}
-
-/// Returns the path of a pattern that stands in `file`. A relative pattern counts from the folder of `file`.
-fn beside(file: &Path, pattern: &str) -> PathBuf {
-    file.parent().unwrap_or(Path::new(".")).join(pattern)
-}
-
-/// Returns the files that match a pattern, as the C library finds them.
-fn matching(pattern: &Path) -> Vec<PathBuf> {
-    let Ok(pattern) = CString::new(pattern.as_os_str().as_bytes()) else { return Vec::new() };
-    // SAFETY: no lock needed; all members of the struct may be zero.
-    let mut found: libc::glob_t = unsafe { std::mem::zeroed() };
-    // SAFETY: a C string, no callback, and a struct that lives through the call.
-    let outcome = unsafe { libc::glob(pattern.as_ptr(), 0, None, &raw mut found) };
-    let count = if outcome == 0 { found.gl_pathc } else { 0 };
-    // SAFETY: a successful glob leaves `gl_pathc` C strings.
-    let name = |place| unsafe { CStr::from_ptr(found.gl_pathv.add(place).read()) }.to_bytes().to_vec();
-    let names = (0..count).map(name).map(|name| std::ffi::OsString::from_vec(name).into()).collect();
-    // SAFETY: the struct of a glob, whose names were copied; freed once.
-    unsafe { libc::globfree(&raw mut found) };
-    names
+    // An included file that cannot be read may have the line.
+    let unread = stack.problems.into_iter().find_map(|problem| match problem.reason {
+        Reason::Unreadable { file, why } => Some(unreadable(file, &why)),
+        _ => None,
+    });
+    unread.map_or(Ok(Some(Missing::Line)), Err)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lines_are_read_as_slurm_reads_them() {
-        let text = "# required a.so\n\
-                    required /usr/lib/b.so  x=1\ty\n\
-                    \toptional c.so # required d.so\n\
-                    include conf.d/*\n\
-                    required\n\
-                    Required e.so\n\
-                    needed f.so\n\
-                    \n\
-                    optional g.so";
-        let found: Vec<_> = lines(text).collect();
-        let plugin = Line::Plugin;
-        assert_eq!(
-            found,
-            [plugin("/usr/lib/b.so"), plugin("c.so"), Line::Include("conf.d/*"), plugin("g.so")]
-        );
-    }
-
-    #[test]
-    fn patterns_count_from_the_file_that_has_them() {
-        let file = Path::new("/etc/slurm/plugstack.conf");
-        assert_eq!(beside(file, "plugstack.d/*"), Path::new("/etc/slurm/plugstack.d/*"));
-        assert_eq!(beside(file, "/opt/*.conf"), Path::new("/opt/*.conf"));
-    }
 
     /// Returns the result for `x.so` if the files have these texts. The first file is plugstack.conf.
     fn missing_with(files: &[(&str, &str)]) -> Option<Missing> {
@@ -199,10 +112,13 @@ mod tests {
             (&[(main, "#required x.so\n")], Some(Missing::Line)),
             (&[(main, line)], None),
             (&[(main, "optional x.so")], None),
+            (&[(main, "required x.so\r\n")], Some(Missing::Line)),
             (&[(main, "include d/*.conf\n"), ("d/1.conf", "required y.so"), ("d/2.conf", line)], None),
             (&[(main, "include d/*.conf\n"), ("d/2.txt", line)], Some(Missing::Line)),
             (&[(main, "include d/no-such-file\n")], Some(Missing::Line)),
             (&[(main, "include d\n"), ("d/1.conf", line)], Some(Missing::Line)),
+            (&[(main, "include ?\n"), ("d/1.conf", ""), ("e", line)], None),
+            (&[(main, "include d/*\n"), ("d/.1.conf.swp", line)], Some(Missing::Line)),
             // A file that includes itself ends Slurm, but not us.
             (&[(main, "include plugstack.conf\n")], Some(Missing::Line)),
             (&[(main, "include d/a\n"), ("d/a", "include b"), ("d/b", line)], None),

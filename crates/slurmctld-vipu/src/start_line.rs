@@ -1,13 +1,12 @@
 //! The line in slurmctld's log after a start, with everything that IPU jobs depend on, and the warnings beside it.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Weak;
 use std::time::Duration;
 
 use ledger::{ModelFacts, ModelView, PodView, Wait};
-use slurm_conf::{Files, SlurmConf};
+use slurm_conf::SlurmConf;
+use slurm_host::on_disk::OnDisk;
 use slurm_host::plugstack::{self, SPANK_IPUOF};
 use slurm_host::running_release::loaded;
 use slurm_host::{accounting, conf, stock_selector};
@@ -185,21 +184,6 @@ fn where_own(what: &str) -> String {
         "{what}: this is as it should be if nobody submits jobs on this host, and the nodes' own plugstack.conf has the line: {}",
         plugstack::LINE
     )
-}
-
-/// The files of slurmctld's host.
-struct OnDisk;
-
-impl Files for OnDisk {
-    fn read(&mut self, path: &Path) -> io::Result<String> {
-        failpoints::io!("slurm.conf");
-        Ok(String::from_utf8_lossy(&fs::read(path)?).into_owned())
-    }
-
-    /// slurm.conf includes single files only.
-    fn matching(&mut self, _: &Path) -> Vec<PathBuf> {
-        Vec::new()
-    }
 }
 
 /// Logs the warning of a site whose Prolog has the variables of srun, and not those of slurmctld. `release` is Slurm's `SLURM_VERSION_NUMBER`. slurmctld has read the file at its start.
