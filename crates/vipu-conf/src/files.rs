@@ -208,15 +208,12 @@ pub(crate) fn with_host_map(
 pub(crate) fn read(path: &Path) -> io::Result<String> {
     const LARGEST: u64 = 64 << 10;
     let facts = fs::metadata(path)?;
-    if facts.is_dir() {
-        return Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory, not a file"));
-    }
     if !facts.is_file() {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
+        return Err(io::Error::other("it is no regular file"));
     }
     if facts.len() > LARGEST {
         let why = format!("it has {} bytes, and a file of settings {LARGEST} at most", facts.len());
-        return Err(io::Error::new(ErrorKind::FileTooLarge, why));
+        return Err(io::Error::other(why));
     }
     let bytes = fs::read(path)?;
     // Editors of Windows put a byte order mark in front.

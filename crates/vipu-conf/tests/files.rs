@@ -71,7 +71,7 @@ fn files_that_cannot_be_read_are_told_apart() {
     symlink("/dev/null", dir.path().join("pod5.conf")).unwrap();
     for (name, part) in [
         ("pod0", "neither "),
-        ("pod1", "pod1.conf: it is a directory, not a file"),
+        ("pod1", "pod1.conf: it is no regular file"),
         ("pod2", "pod2.conf: Too many levels of symbolic links"),
         ("pod3", "pod3.conf: it has 70000 bytes, and a file of settings 65536 at most"),
         ("pod4", "pod4.conf is a symlink to gone.conf, which does not exist"),

@@ -71,7 +71,7 @@ fn an_unusable_text_is_told_with_its_place() {
     fs::remove_file(&file).unwrap();
     fs::create_dir(&file).unwrap();
     let error = kept.good(&pod64()).unwrap_err().one_line();
-    assert!(error.ends_with("vipu_conf.pod64: it is a directory, not a file"), "{error}");
+    assert!(error.ends_with("vipu_conf.pod64: it is no regular file"), "{error}");
     let error = kept.keep(&pod64(), TEXT, None).unwrap_err().to_string();
     assert!(error.contains(&format!("cannot write {}: ", file.display())), "{error}");
 }

@@ -5,7 +5,6 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use nix::errno::Errno;
 use vipu_conf::{Good, LoadError, Settings};
 use vipu_types::{GresType, ModelName};
 
@@ -127,14 +126,8 @@ fn of_file(file: &str, why: &LoadError) -> Option<Finding> {
         LoadError::Unreadable { path, source } => {
             let what = format!("cannot read {}: {source}", path.display());
             let fix = match source.kind() {
-                ErrorKind::IsADirectory | ErrorKind::InvalidInput | ErrorKind::FileTooLarge => {
-                    "put a file of settings in its place"
-                }
-                _ if source.raw_os_error() == Some(Errno::ELOOP as i32) => {
-                    "put a file of settings in the place of the link"
-                }
                 ErrorKind::NotFound => "write the file, or mend HostMap",
-                _ => "mend this, and run svipu doctor again",
+                _ => "mend this, or put a file of settings in its place",
             };
             Finding::error(file, what, fix)
         }
