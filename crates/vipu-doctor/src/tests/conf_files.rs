@@ -17,14 +17,7 @@ fn cli_doctor_slurm_conf_is_wrong() {
         ("no submit plugin", |tree| tree.replace(SLURM, "JobSubmitPlugins=vipu\n", "")),
         ("not the last submit plugin", |tree| tree.replace(SLURM, "Plugins=vipu", "Plugins=vipu,lua")),
         ("limits", |tree| tree.replace(SLURM, "PropagateResourceLimitsExcept=MEMLOCK\n", "")),
-        ("limits in both keys", |tree| {
-            tree.replace(SLURM, "Except=MEMLOCK", "=NONE\nPropagateResourceLimitsExcept=NOFILE")
-        }),
-        ("limits in a list", |tree| {
-            tree.replace(SLURM, "PropagateResourceLimitsExcept=", "PropagateResourceLimits=NOFILE,")
-        }),
         ("all limits", |tree| tree.replace(SLURM, "Except=MEMLOCK", "=ALL")),
-        ("other limits", |tree| tree.replace(SLURM, "Except=MEMLOCK", "Except=NOFILE")),
         ("Prolog hears srun", |tree| tree.replace(SLURM, "Flags=Contain", "Flags=Serial")),
         ("no_consume", |tree| tree.replace(SLURM, "no_consume:", "")),
         ("no IPUs", |tree| tree.replace(SLURM, ",vipu:pod64:no_consume:64", "")),
