@@ -27,7 +27,7 @@ pub(crate) fn files(
     directories: &[Directory],
 ) -> Vec<Finding> {
     let of_slurm = || slurm.conf.files.iter().map(|file| file.to_path_buf());
-    let of_stack = || plugstack.files.iter().cloned();
+    let of_stack = || plugstack.stack.files.iter().map(|file| file.to_path_buf());
     let folders = || directories.iter().filter_map(|directory| Some(directory.path.parent()?.to_owned()));
     let mut findings = Vec::new();
     if let Some(id) = slurm.user.filter(|_| slurm.is_controller_host) {

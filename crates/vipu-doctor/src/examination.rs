@@ -129,8 +129,8 @@ impl Facts {
         found.extend(limit_names::qos(qos, models));
         found.extend(plugstack::line(slurm, plugstack, models));
         found.extend(plugstack::arguments(plugstack, models));
-        found.extend(plugstack::plugin_is_there(plugstack, plugins));
-        found.extend(plugstack::ends_of_lines(plugstack));
+        found.extend(plugstack::plugin_is_there(host, plugstack, plugins));
+        found.extend(plugstack::ends_of_lines(host, plugstack));
         found.extend(plugstack::order(plugstack));
         found.extend(access::files(host, slurm, plugstack, models, &self.directories));
         found.extend(credentials::permissions(slurm, &self.secrets));

@@ -8,7 +8,7 @@ use crate::finding::Finding;
 use crate::host::{Host, OwnerAndMode, Unseen, can_write};
 use crate::models::{ModelFile, settings};
 use crate::plugstack::Plugstack;
-use crate::slurm_conf::Slurm;
+use crate::slurm_conf::{Slurm, short};
 
 /// The beginning of the name of the file with which slurmctld marks a directory. The ClusterName follows.
 const MARK: &str = ".vipu_";
@@ -38,10 +38,10 @@ pub(crate) fn read(
     let of_models = of_models.filter_map(|(model, own)| Some((own.ipuof_dir.clone()?, model.file.clone())));
     let mut named: BTreeMap<PathBuf, String> = of_models.collect();
     // A check compares the two files. On a host without vipu.conf, plugstack.conf alone names the directory.
-    if let (true, Some(path), Some(line)) =
-        (named.is_empty(), plugstack.argument("ipuof_dir"), &plugstack.line)
+    if let Some(line) = plugstack.line().filter(|_| named.is_empty())
+        && let Some(path) = line.argument("ipuof_dir")
     {
-        named.insert(path.into(), line.place.clone());
+        named.insert(path.into(), short(&line.place));
     }
     named.into_iter().filter_map(|(path, named_in)| directory(host, path, named_in, unseen)).collect()
 }

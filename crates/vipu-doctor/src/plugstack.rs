@@ -1,7 +1,9 @@
 //! plugstack.conf of this host, and the line of the SPANK plugin in it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use slurm_conf::{Place, Plugin};
 use vipu_types::Delivery;
 
 use crate::finding::Finding;
@@ -21,101 +23,63 @@ const LATER: [&str; 4] = ["pyxis", "auks", "tmp", "chroot"];
 pub(crate) struct Plugstack {
     /// Its path.
     pub(crate) path: PathBuf,
-    /// The file, and those that it includes.
-    pub(crate) files: Vec<PathBuf>,
-    /// The line that loads the SPANK plugin, if there is one.
-    pub(crate) line: Option<SpankLine>,
-    /// The first line of each file that a carriage return breaks.
-    broken_ends: Vec<(PathBuf, usize)>,
-}
-
-/// The line that loads the SPANK plugin.
-pub(crate) struct SpankLine {
-    /// The line as a finding names it.
-    pub(crate) place: String,
-    /// Whether it begins with `required`.
-    is_required: bool,
-    /// Whether it is in plugstack.conf itself, and not in a file that it includes.
-    is_direct: bool,
-    /// Whether its path has a folder, so that PluginDir does not matter.
-    has_folder: bool,
-    /// Whether the file of the plugin is where the path says, if it has a folder.
-    is_there: bool,
-    plugin: slurm_conf::Plugin,
-    /// The plugins before it that have to come after it.
-    too_early: Vec<slurm_conf::Plugin>,
+    /// Its lines, with those of the files that it includes.
+    pub(crate) stack: slurm_conf::Plugstack,
 }
 
 impl Plugstack {
     pub(crate) fn read(host: &Host<'_>, slurm: &Slurm, unseen: &mut Unseen) -> Self {
         let given = slurm.value("PlugStackConfig").map(PathBuf::from);
         let path = given.unwrap_or_else(|| slurm.folder().join("plugstack.conf"));
-        let stack =
-            if_there(&path, slurm_conf::Plugstack::read(&path, &mut &*host), unseen).unwrap_or_default();
-        let line = stack.plugin(PLUGIN).map(|plugin| SpankLine {
-            place: short(&plugin.place),
-            is_required: plugin.required,
-            is_direct: *plugin.place.file == *path,
-            has_folder: plugin.path.contains('/'),
-            is_there: host.at(plugin.path.as_ref()).exists(),
-            too_early: too_early(&stack.plugins, plugin),
-            plugin: plugin.clone(),
-        });
-        let files: Vec<_> = stack.files.iter().map(|file| file.to_path_buf()).collect();
-        let broken_end = |file: &PathBuf| {
-            let text = read_text(&host.at(file)).ok()?;
-            let is_broken = |line: &str| {
-                let content = line.split('#').next().unwrap_or_default();
-                content.ends_with('\r') && !content.trim().is_empty()
-            };
-            Some((file.clone(), text.split('\n').position(is_broken)? + 1))
-        };
-        let broken_ends = files.iter().filter_map(broken_end).collect();
-        Self { path, files, line, broken_ends }
+        let stack = if_there(&path, slurm_conf::Plugstack::read(&path, &mut &*host), unseen);
+        Self { path, stack: stack.unwrap_or_default() }
+    }
+
+    /// The line that loads the SPANK plugin, if there is one.
+    pub(crate) fn line(&self) -> Option<&Plugin> {
+        self.stack.plugin(PLUGIN)
     }
 
     /// An argument of the line.
     pub(crate) fn argument(&self, name: &str) -> Option<&str> {
-        self.line.as_ref()?.plugin.argument(name)
+        self.line()?.argument(name)
     }
 }
 
-fn too_early(plugins: &[slurm_conf::Plugin], ours: &slurm_conf::Plugin) -> Vec<slurm_conf::Plugin> {
-    let before = plugins.iter().take_while(|plugin| plugin.place != ours.place);
-    let is_later = |plugin: &&slurm_conf::Plugin| LATER.iter().any(|part| plugin.file_name().contains(part));
-    before.filter(is_later).cloned().collect()
-}
-
 /// No line ends with a carriage return, which Slurm takes for a part of the last word.
-pub(crate) fn ends_of_lines(stack: &Plugstack) -> Vec<Finding> {
-    let finding = |(file, line): &(PathBuf, usize)| {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let what = "the line ends with a carriage return, which Slurm takes for a part of the last word";
-        Finding::error(
-            format!("{name}:{line}"),
-            what,
-            format!("sed -i --follow-symlinks 's/\\r$//' {}", file.display()),
-        )
+pub(crate) fn ends_of_lines(host: &Host<'_>, stack: &Plugstack) -> Vec<Finding> {
+    let is_broken = |line: &str| {
+        let content = line.split('#').next().unwrap_or_default();
+        content.ends_with('\r') && !content.trim().is_empty()
     };
-    stack.broken_ends.iter().map(finding).collect()
+    let first = |file: &Arc<Path>| {
+        let text = read_text(&host.at(file)).ok()?;
+        let place = Place { file: file.clone(), line: text.split('\n').position(is_broken)? + 1 };
+        let what = "the line ends with a carriage return, which Slurm takes for a part of the last word";
+        let fix = format!("sed -i --follow-symlinks 's/\\r$//' {}", file.display());
+        Some(Finding::error(short(&place), what, fix))
+    };
+    stack.stack.files.iter().filter_map(first).collect()
 }
 
 /// The plugins that need the variables of the IPUs come after the line.
 pub(crate) fn order(stack: &Plugstack) -> Vec<Finding> {
-    let finding = |(line, early): (&SpankLine, &slurm_conf::Plugin)| {
+    let Some(ours) = stack.line() else { return Vec::new() };
+    let before = stack.stack.plugins.iter().take_while(|plugin| plugin.place != ours.place);
+    let early = before.filter(|plugin| LATER.iter().any(|part| plugin.file_name().contains(part)));
+    let finding = |early: &Plugin| {
         let what = format!(
             "{} comes before {PLUGIN} ({}), which has to set the variables of the IPUs first",
             early.file_name(),
-            line.place
+            short(&ours.place)
         );
-        let above = if early.place.file == line.plugin.place.file {
+        let above = if early.place.file == ours.place.file {
             "this line".to_owned()
         } else {
             format!("the line that includes {}", early.place.file.display())
         };
         Finding::warning(short(&early.place), what, format!("move the line of {PLUGIN} above {above}"))
     };
-    let early = stack.line.iter().flat_map(|line| line.too_early.iter().map(move |early| (line, early)));
     early.map(finding).collect()
 }
 
@@ -123,7 +87,7 @@ pub(crate) fn order(stack: &Plugstack) -> Vec<Finding> {
 pub(crate) fn line(slurm: &Slurm, stack: &Plugstack, models: &[ModelFile]) -> Option<Finding> {
     let is_sent = slurm.is_controller_host && slurm.is_configless();
     let path = stack.path.display().to_string();
-    let Some(line) = &stack.line else {
+    let Some(line) = stack.line() else {
         let place = if slurm.is_sent() { "into plugstack.conf on slurmctld's host " } else { "" };
         let fix = format!("write {place}the line: required spank_ipuof.so ipuof_dir={}", directory(models));
         return Some(match (slurm.has_ipus, is_sent) {
@@ -140,45 +104,49 @@ pub(crate) fn line(slurm: &Slurm, stack: &Plugstack, models: &[ModelFile]) -> Op
             }
         });
     };
-    if is_sent && !line.is_direct {
+    if is_sent && *line.place.file != *stack.path {
         let what =
             "the line is in a file that plugstack.conf includes, and Slurm does not send that file to nodes";
-        return Some(Finding::error(&line.place, what, "write the line into plugstack.conf itself"));
+        return Some(Finding::error(short(&line.place), what, "write the line into plugstack.conf itself"));
     }
-    if slurm.has_ipus && !line.is_required {
+    if slurm.has_ipus && !line.required {
         let what = "the line is optional, so that tasks may start without their IPUs";
-        return Some(Finding::warning(&line.place, what, "write required instead of optional"));
+        return Some(Finding::warning(short(&line.place), what, "write required instead of optional"));
     }
     None
 }
 
 /// The arguments fit to vipu.conf.
 pub(crate) fn arguments(stack: &Plugstack, models: &[ModelFile]) -> Option<Finding> {
-    let line = stack.line.as_ref()?;
+    let line = stack.line()?;
     let mut wanted = settings(models).filter_map(|(model, own)| {
         (own.delivery == Delivery::File).then_some((model, own.ipuof_dir.as_ref()?))
     });
     // A carriage return has a finding of its own.
-    let given = stack.argument("ipuof_dir").map(|given| given.trim_end_matches('\r'));
+    let given = line.argument("ipuof_dir").map(|given| given.trim_end_matches('\r'));
     let (model, directory) = wanted.find(|(_, directory)| given != directory.to_str())?;
     let directory = directory.display();
     let what = match given {
         Some(given) => format!("ipuof_dir is {given}, and IpuofDir of {} is {directory}", model.file),
         None => format!("ipuof_dir is not given, and {} has Delivery=file", model.file),
     };
-    Some(Finding::error(&line.place, what, format!("write ipuof_dir={directory}")))
+    Some(Finding::error(short(&line.place), what, format!("write ipuof_dir={directory}")))
 }
 
 /// The file of the plugin is there.
-pub(crate) fn plugin_is_there(stack: &Plugstack, plugins: &Plugins) -> Option<Finding> {
-    let line = stack.line.as_ref()?;
-    let is_there = if line.has_folder { line.is_there } else { plugins.file("spank_ipuof.so").is_some() };
+pub(crate) fn plugin_is_there(host: &Host<'_>, stack: &Plugstack, plugins: &Plugins) -> Option<Finding> {
+    let line = stack.line()?;
+    // Without a folder, the path counts from PluginDir.
+    let is_there = match line.path.contains('/') {
+        true => host.at(line.path.as_ref()).exists(),
+        false => plugins.file(PLUGIN).is_some(),
+    };
     if is_there {
         return None;
     }
     let what =
         "the file spank_ipuof.so that the line loads is not there, so that srun, sbatch and steps fail";
-    Some(Finding::error(&line.place, what, "install it in PluginDir, or remove the line"))
+    Some(Finding::error(short(&line.place), what, "install it in PluginDir, or remove the line"))
 }
 
 /// The directory to write into the line.
