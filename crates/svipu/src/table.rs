@@ -8,6 +8,9 @@ use crate::view::View;
 /// The rows of a list beside others.
 const MOST_ROWS: usize = 20;
 
+/// The least width in which a text can be read.
+const LEAST: usize = 28;
+
 /// When a table has a column without `--format`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Usual {
@@ -86,66 +89,36 @@ pub(crate) fn add<Row>(
         cells(column).iter().map(|text| safe::width(text)).max().unwrap_or(0).max(head)
     };
     let terminal = view.surroundings.size.map_or(usize::MAX, |(columns, _)| columns.into());
+    let is_wide = |columns: &[&Column<Row>]| {
+        columns.iter().map(|column| width(column) + 2).sum::<usize>() > terminal.saturating_add(2)
+    };
     if view.common.format.is_none() {
         chosen.retain(|column| column.usual != Usual::IfTold || cells(column).iter().any(|text| text != "-"));
-        let is_wide =
-            chosen.iter().map(|column| width(column) + 2).sum::<usize>() > terminal.saturating_add(2);
+        let is_wide = is_wide(&chosen);
         let differs = |column: &Column<Row>| !cells(column).is_sorted_by(|one, next| one == next);
         chosen.retain(|column| !is_wide || column.usual != Usual::IfRoom || differs(column));
     }
     let widths: Vec<_> = chosen.iter().map(|column| width(column)).collect();
-    let cells = rows.iter().map(|row| chosen.iter().map(|column| cell(row, column)).collect::<Vec<_>>());
-    let last = Last::new(&widths, terminal);
+    let is_wide = is_wide(&chosen);
+    let indent = textwrap::Options::new(terminal.max(LEAST)).initial_indent("    ").subsequent_indent("    ");
+    let mut add = |row: &[String], tone| {
+        let line = joined(row, &chosen, &widths);
+        match row.split_last().filter(|_| is_wide) {
+            Some((last, others)) if last == "-" || safe::width(&line) > terminal => {
+                page.toned(&[(tone, &joined(others, &chosen, &widths))]);
+                let texts = textwrap::wrap(last, &indent);
+                texts.iter().filter(|_| last != "-").for_each(|text| page.toned(&[(tone, text)]));
+            }
+            _ => page.toned(&[(tone, &line)]),
+        }
+    };
     if view.has_header() {
-        let heads: Vec<_> = chosen.iter().map(|column| column.head.to_owned()).collect();
-        last.lines(&heads, &chosen, &widths).iter().for_each(|line| page.toned(&[(Tone::Bold, line)]));
+        add(&chosen.iter().map(|column| column.head.to_owned()).collect::<Vec<_>>(), Tone::Bold);
     }
-    cells.flat_map(|row| last.lines(&row, &chosen, &widths)).for_each(|line| page.line(&line));
+    for row in rows {
+        add(&chosen.iter().map(|column| cell(row, column)).collect::<Vec<_>>(), Tone::Plain);
+    }
     Ok(())
-}
-
-/// The fewest columns in which a wrapped text can be read.
-const FEWEST: usize = 24;
-
-/// The place of the last column, whose texts may be wrapped, as a terminal would cut words.
-struct Last {
-    /// Its first column on the screen.
-    from: usize,
-    /// Its columns. None if it has as many as it needs.
-    room: Option<usize>,
-    /// Whether its texts stand below the rows.
-    below: bool,
-}
-
-impl Last {
-    fn new(widths: &[usize], terminal: usize) -> Self {
-        let Some((last, others)) = widths.split_last() else {
-            return Self { from: 0, room: None, below: false };
-        };
-        let from = others.iter().map(|width| width + 2).sum::<usize>();
-        if from.saturating_add(*last) <= terminal {
-            return Self { from, room: None, below: false };
-        }
-        let below = terminal.saturating_sub(from) < FEWEST.min(*last);
-        let from = if below { 4 } else { from };
-        Self { from, room: Some(terminal.saturating_sub(from).max(FEWEST)), below }
-    }
-
-    /// The lines of a row.
-    fn lines<Row>(&self, cells: &[String], columns: &[&Column<Row>], widths: &[usize]) -> Vec<String> {
-        let (Some(room), Some((last, others))) = (self.room, cells.split_last()) else {
-            return vec![joined(cells, columns, widths)];
-        };
-        let first = joined(others, columns, widths);
-        if self.below && (last == "-" || columns.last().is_some_and(|column| column.head == last)) {
-            return vec![first];
-        }
-        let mut texts =
-            textwrap::wrap(last, room).into_iter().map(|text| format!("{:1$}{text}", "", self.from));
-        let beside = if self.below { None } else { texts.next() };
-        let beside = beside.map(|text| format!("{first:<0$}{1}", self.from, text.trim_start()));
-        std::iter::once(beside.unwrap_or(first)).chain(texts).collect()
-    }
 }
 
 /// Adds a list with its heading, if it has rows. `all` is the command that shows the rows that are left out.
