@@ -27,25 +27,15 @@ pub(crate) fn places(places: &[Place]) -> String {
     let mut sorted = places.to_vec();
     sorted.sort_unstable();
     sorted.dedup();
-    let mut runs: Vec<(Place, u32)> = Vec::new();
-    for place in sorted {
-        match runs.last_mut() {
-            Some((first, last))
-                if first.domain == place.domain && last.checked_add(1) == Some(place.index) =>
-            {
-                *last = place.index;
-            }
-            _ => runs.push((place, place.index)),
-        }
-    }
-    let word = |(first, last): &(Place, u32)| match first.index == *last {
-        true => format!("{}:{last}", first.domain),
-        false => format!("{}:{}-{last}", first.domain, first.index),
+    let follows =
+        |one: &Place, next: &Place| one.domain == next.domain && one.index.checked_add(1) == Some(next.index);
+    let word = |run: &[Place]| match run {
+        [] => String::new(),
+        [one] => format!("{}:{}", one.domain, one.index),
+        [first, .., last] => format!("{}:{}-{}", first.domain, first.index, last.index),
     };
-    match runs.is_empty() {
-        true => "-".to_owned(),
-        false => runs.iter().map(word).collect::<Vec<_>>().join(","),
-    }
+    let words: Vec<_> = sorted.chunk_by(follows).map(word).collect();
+    or_dash(Some(&words.join(",")))
 }
 
 #[cfg(test)]
