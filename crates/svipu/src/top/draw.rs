@@ -98,7 +98,7 @@ const ALWAYS: u16 = 4;
 const LEAST_LIST: u16 = 2;
 
 /// The rows of each part.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug)]
 struct Heights {
     notes: u16,
     map: u16,
@@ -123,22 +123,17 @@ impl Heights {
         let (notes, numbers) = (take(notes.min(share)), take(numbers.min(share)));
         let map = take(map);
         let history = take(has_history.into());
-        let mut heights = Self { notes, map, numbers, history, ..Self::default() };
-        // What follows is nice to have, once the list has some rows more.
-        if has_history && room >= 6 {
-            (heights.history, room) = (2, room - 1);
-        }
-        if room >= 8 {
-            (heights.gap, room) = (1, room - 1 - u16::from(has_history));
-        }
-        if has_history && room >= 9 {
-            (heights.history, room) = (3, room - 1);
-        }
-        if has_history && room >= 14 {
-            (heights.history, room) = (6, room - 3);
-        }
-        heights.list = LEAST_LIST + room;
-        heights
+        // Further rows of the last hour and the gaps are nice to have, once the list has some rows more.
+        let (more, gap) = match (has_history, room) {
+            (true, 18..) => (5, 1),
+            (true, 12..) => (2, 1),
+            (true, 9..) => (1, 1),
+            (true, 6..) => (1, 0),
+            (false, 8..) => (0, 1),
+            _ => (0, 0),
+        };
+        let list = LEAST_LIST + room - more - gap * (1 + u16::from(has_history));
+        Self { notes, map, numbers, history: history + more, gap, list }
     }
 }
 
