@@ -151,7 +151,7 @@ fn add_waiting(page: &mut Page, view: &View<'_>, row: &WaitingJob) {
         ("model", row.model.to_string()),
         ("IPUs", row.size.to_string()),
         ("place in line", format!("{place} of {}", of_model.len())),
-        ("priority", format!("{}tier {}{reservation}", priority(row), row.rank.tier)),
+        ("priority", priority_and_tier(row) + reservation),
         ("time limit", times::limit(row.duration)),
         ("not before", view.time(row.not_before)),
         ("behind", behind),
@@ -161,9 +161,9 @@ fn add_waiting(page: &mut Page, view: &View<'_>, row: &WaitingJob) {
     ]);
 }
 
-/// The priority before the tier.
-fn priority(row: &WaitingJob) -> String {
-    job_queue::priority(row.rank).map(|priority| format!("{priority}, ")).unwrap_or_default()
+fn priority_and_tier(row: &WaitingJob) -> String {
+    let priority = job_queue::priority(row.rank).map(|priority| format!("{priority}, ")).unwrap_or_default();
+    format!("{priority}tier {}", row.rank.tier)
 }
 
 fn add_not_in_line(page: &mut Page, view: &View<'_>, row: &WaitingJob) {
@@ -173,7 +173,7 @@ fn add_not_in_line(page: &mut Page, view: &View<'_>, row: &WaitingJob) {
     page.fields(&[
         ("model", row.model.to_string()),
         ("IPUs", row.size.to_string()),
-        ("priority", format!("{}tier {}", priority(row), row.rank.tier)),
+        ("priority", priority_and_tier(row)),
         ("time limit", times::limit(row.duration)),
         ("reason", names::or_dash(row.reason.as_deref())),
     ]);

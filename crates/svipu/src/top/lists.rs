@@ -56,9 +56,7 @@ fn partition_fields<'a>() -> Vec<Field<Drawn<'a>>> {
             |row| last(row.partition.ends),
         ),
         Field::text("PLACE", 20, |row, _| partition::place(row.partition)),
-        Field::text("REASON", 200, |row, _| {
-            reason(row.partition.reason.as_deref(), row.partition.size, &row.partition.model)
-        }),
+        Field::text("REASON", 200, |row, _| names::or_dash(partition::news(row.partition))),
     ]
 }
 
@@ -75,7 +73,7 @@ fn waiting_fields<'a>() -> Vec<Field<Queued<'a>>> {
         Field::text("NAME", 12, |row, _| name(row.job.job.as_deref())),
         Field::number("IPUS", 6, |row, _| row.job.size.to_string(), |row| row.job.size.into()),
         Field::number("STARTS_IN", 10, |row, view| left(row.job.start, view), |row| last(row.job.start)),
-        Field::text("REASON", 80, |row, _| reason(row.job.reason.as_deref(), row.job.size, &row.job.model)),
+        Field::text("REASON", 80, |row, _| reason(row.job)),
         // A narrow terminal cuts what is behind the reason.
         Field::number(
             "TIME_LIMIT",
@@ -93,10 +91,11 @@ fn name(job: Option<&Job>) -> String {
 }
 
 /// A reason without what the list tells elsewhere, so that its rest fits a narrow terminal.
-fn reason(reason: Option<&str>, size: u32, model: &str) -> String {
-    let text = names::or_dash(reason);
+fn reason(job: &WaitingJob) -> String {
+    let text = names::or_dash(job.reason.as_deref());
     let text = text.strip_prefix("vipu: ").unwrap_or(&text);
-    text.strip_prefix(&format!("{} of {model} needed, ", names::ipus(size))).unwrap_or(text).to_owned()
+    let needed = format!("{} of {} needed, ", names::ipus(job.size), job.model);
+    text.strip_prefix(&needed).unwrap_or(text).to_owned()
 }
 
 /// The time until then.
