@@ -140,10 +140,12 @@ fn legend(
     drawn: &[Drawn<'_>],
     room: Option<usize>,
 ) {
-    let mut key = key(pod, drawn);
-    key.extend(shortened(drains::words(view, model, pod), room.is_none()));
-    key.iter().for_each(|line| page.line(line));
-    let room = room.map(|room| room.saturating_sub(key.len()));
+    let mut lines = page.packed(key(pod, drawn), "", COLUMNS);
+    for drain in shortened(drains::words(view, model, pod), room.is_none()) {
+        page.line(&drain);
+        lines += 1;
+    }
+    let room = room.map(|room| room.saturating_sub(lines));
     let shown: Vec<_> = drawn.iter().filter(|drawn| drawn.chosen).collect();
     let Some(room) = room else {
         shown.iter().for_each(|drawn| {
@@ -161,17 +163,15 @@ fn legend(
 pub(crate) fn fitting(page: &mut Page, entries: &[(Tone, String)], room: usize, left_out: &str) {
     let lines = beside(entries);
     let shown = if lines.len() > room { room.saturating_sub(1) } else { lines.len() };
-    for line in &lines[..shown] {
-        page.toned(&line.iter().map(|(tone, text)| (*tone, text.as_str())).collect::<Vec<_>>());
-    }
+    lines[..shown].iter().for_each(|line| page.whole(line));
     let left = entries.len().saturating_sub(shown * BESIDE);
     if left > 0 {
         page.line(&format!("and {left} {left_out}"));
     }
 }
 
-/// The lines with the marks that occur.
-fn key(pod: &Pod, drawn: &[Drawn<'_>]) -> Vec<String> {
+/// The marks that occur.
+fn key(pod: &Pod, drawn: &[Drawn<'_>]) -> impl Iterator<Item = Line> {
     let mut words = vec![format!("{} free", Use::Free.name().1)];
     let others = |kind: Use| pod.others.iter().any(|other| Use::of_other(other.because) == kind);
     for kind in Use::ALL {
@@ -192,7 +192,7 @@ fn key(pod: &Pod, drawn: &[Drawn<'_>]) -> Vec<String> {
     if drawn.iter().any(|drawn| drawn.partition.places_are_assumed) || others(Use::Faulty) {
         words.push("~ assumed places".to_owned());
     }
-    lines(words)
+    words.into_iter().map(|words| vec![(Tone::Plain, words)])
 }
 
 /// The lines about drains, or the first ones with the number of the others.
@@ -203,19 +203,6 @@ fn shortened(drains: Vec<String>, all: bool) -> impl Iterator<Item = String> {
     let more = (more > 0).then(|| format!("and {more} more reasons of drains: svipu map --all"));
     let (_, mark) = Use::Drained.name();
     drains.into_iter().take(shown).map(move |words| format!("{mark} {words}")).chain(more)
-}
-
-/// Words in lines that fit a terminal.
-pub(crate) fn lines(words: Vec<String>) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in words {
-        match lines.last_mut() {
-            Some(line) if line.is_empty() => *line = word,
-            Some(line) if line.len() + 2 + word.len() <= 2 * WIDTH => *line += &format!("  {word}"),
-            _ => lines.push(word),
-        }
-    }
-    lines
 }
 
 /// Entries of a legend beside each other, in lines that fit a terminal.

@@ -54,21 +54,10 @@ fn capacity(page: &mut Page, view: &View<'_>, model: &Model) {
     let number = |(kind, count): &(Use, u64)| {
         let (name, mark) = kind.name();
         let mark = if blocks { kind.block() } else { mark };
-        (kind.tone(), mark.to_string(), format!(" {name} {count}   "))
+        vec![(kind.tone(), mark.to_string()), (Tone::Plain, format!(" {name} {count}"))]
     };
     let shown = counts.iter().filter(|(kind, count)| *count > 0 || [Use::Used, Use::Free].contains(kind));
-    let numbers: Vec<_> = shown.map(number).collect();
-    let mut pieces = vec![(Tone::Plain, "  ")];
-    let mut width = 2;
-    for (tone, mark, text) in &numbers {
-        width += 1 + text.len();
-        if width > COLUMNS + 3 {
-            page.toned(&std::mem::replace(&mut pieces, vec![(Tone::Plain, "  ")]));
-            width = 3 + text.len();
-        }
-        pieces.extend([(*tone, mark.as_str()), (Tone::Plain, text.as_str())]);
-    }
-    page.toned(&pieces);
+    page.packed(shown.map(number), "  ", COLUMNS);
     page.line(&fitting(view, model));
 }
 

@@ -93,6 +93,11 @@ impl Colours {
 /// A line: pieces of text, each with its colour.
 pub(crate) type Line = Vec<(Tone, String)>;
 
+/// The columns of a line.
+pub(crate) fn width(line: &Line) -> usize {
+    line.iter().map(|(_, text)| safe::width(text)).sum()
+}
+
 /// The text that a command prints. All of it passes through [`safe::cut`] on its way in.
 pub(crate) struct Page {
     lines: Vec<Line>,
@@ -155,6 +160,33 @@ impl Page {
         let pieces = pieces.iter().filter(|(_, text)| !text.is_empty());
         let line = pieces.map(|(tone, text)| (*tone, shown(text))).collect();
         self.lines.push(line);
+    }
+
+    /// Adds groups of pieces beside each other, in lines of so many columns. Returns the number of the lines.
+    pub(crate) fn packed(
+        &mut self,
+        groups: impl IntoIterator<Item = Line>,
+        indent: &str,
+        columns: usize,
+    ) -> usize {
+        let mut lines: Vec<Line> = Vec::new();
+        for mut group in groups {
+            let room = columns.saturating_sub(2 + width(&group));
+            if let Some(line) = lines.last_mut().filter(|line| width(line) <= room) {
+                line.push((Tone::Plain, "  ".to_owned()));
+                line.append(&mut group);
+            } else {
+                group.insert(0, (Tone::Plain, indent.to_owned()));
+                lines.push(group);
+            }
+        }
+        lines.iter().for_each(|line| self.whole(line));
+        lines.len()
+    }
+
+    /// Adds a line as [`Page::toned`] does.
+    pub(crate) fn whole(&mut self, line: &Line) {
+        self.toned(&line.iter().map(|(tone, text)| (*tone, text.as_str())).collect::<Vec<_>>());
     }
 
     /// The lines, for a screen that colours them itself.

@@ -7,7 +7,7 @@ use vipu_status::{Drain, Job, Model, Place, Pod, State, WaitingJob};
 use crate::error::Failure;
 use crate::ipu_use::Use;
 use crate::map::{self, Drawn, Grid, LINES, NOT_CHOSEN, TOO_LARGE};
-use crate::page::{Cell, Page, Tone};
+use crate::page::{self, Cell, Line, Page, Tone};
 use crate::svg::{Area, CHARACTER, Entry, LINE, Svg};
 use crate::view::NO_MODEL;
 use crate::view::{Part, View};
@@ -78,11 +78,10 @@ fn draw(page: &mut Page, view: &View<'_>, (model, pod): (&Model, &Pod), hours: u
     if more > 0 {
         page.line(&format!("and {more} more groups of IPUs: svipu plan --all"));
     }
-    let key = map::lines(key(&chart));
-    key.iter().for_each(|line| page.line(line));
+    let key = page.packed(key(&chart), "", page::COLUMNS);
     // The age, the heading, the axis and the jobs without a plan take a line each, and the prompt the last one.
     let lines = view.surroundings.size.map_or(LINES, |(_, rows)| usize::from(rows).max(LINES));
-    let room = lines.saturating_sub(shown + usize::from(more > 0) + key.len() + 5);
+    let room = lines.saturating_sub(shown + usize::from(more > 0) + key + 5);
     let entries: Vec<_> = chart.bars.iter().filter_map(|bar| Some((bar.cell.1, bar.text.clone()?))).collect();
     map::fitting(page, &entries, if all { usize::MAX } else { room }, "more jobs: svipu plan --all");
 }
@@ -104,13 +103,13 @@ fn line(page: &mut Page, row: &Row, label: usize) {
 }
 
 /// The marks that occur, with their meaning.
-fn key(chart: &Chart<'_>) -> Vec<String> {
+fn key(chart: &Chart<'_>) -> impl Iterator<Item = Line> {
     let has = |mark: char| chart.rows.iter().any(|row| row.cells.iter().any(|(cell, _)| *cell == mark));
     let mut words = vec![". free".to_owned(), "A-Z a-z partitions".to_owned(), "0-9 planned jobs".to_owned()];
     let others = Use::ALL.into_iter().filter(|kind| ![Use::Free, Use::Used].contains(kind)).map(Use::name);
     words.extend(others.filter(|(_, mark)| has(*mark)).map(|(name, mark)| format!("{mark} {name}")));
     words.extend(has(NOT_CHOSEN).then(|| format!("{NOT_CHOSEN} of other users")));
-    words
+    words.into_iter().map(|words| vec![(Tone::Plain, words)])
 }
 
 /// The columns of time.

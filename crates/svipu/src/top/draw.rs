@@ -12,7 +12,7 @@ use super::paint::{CHOSEN, Paint};
 use super::picture::{History, MINUTES, Note, Series};
 use super::state::Top;
 use crate::map::TOO_LARGE;
-use crate::page::{Line, Tone};
+use crate::page::{self, Line, Tone};
 use crate::view::NO_MODEL;
 use crate::{find_document, safe};
 
@@ -193,28 +193,14 @@ fn cut(mut lines: Vec<Line>, height: u16, paint: &Paint) -> Text<'static> {
 
 /// The width of the broadest line.
 fn widest(lines: &[Line]) -> usize {
-    let width = |line: &Line| line.iter().map(|(_, text)| safe::width(text)).sum();
-    lines.iter().map(width).max().unwrap_or(0)
+    lines.iter().map(page::width).max().unwrap_or(0)
 }
 
 /// The numbers by use, in as many lines as they need.
 fn number_lines(top: &Top, paint: &Paint) -> Text<'static> {
-    let mut lines: Vec<Line> = vec![Line::new()];
-    let mut used = 0;
-    for (marks, words) in &top.picture.numbers {
-        let width = marks.len() + 1 + words.len();
-        if used > 0 && used + 2 + width > paint.width {
-            lines.push(Line::new());
-            used = 0;
-        }
-        let Some(line) = lines.last_mut() else { continue };
-        let gap = if used > 0 { "  " } else { "" };
-        used += gap.len() + width;
-        line.push((Tone::Plain, gap.to_owned()));
-        line.extend(marks.iter().map(|(mark, tone)| (*tone, mark.to_string())));
-        line.push((Tone::Plain, format!(" {words}")));
-    }
-    paint.text(lines)
+    let mut page = paint.page();
+    page.packed(top.picture.numbers.iter().cloned(), "", paint.width);
+    paint.text(page.lines())
 }
 
 /// The last hour: IPUs in use, jobs in line, and below them the time.

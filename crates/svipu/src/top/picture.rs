@@ -8,12 +8,9 @@ use super::lists::{self, Table};
 use crate::find_document;
 use crate::ipu_use::Use;
 use crate::map::{self, Grid, NOT_CHOSEN};
-use crate::page::{Cell, Tone};
+use crate::page::{Line, Tone};
 use crate::times::span;
 use crate::view::View;
-
-/// A number of IPUs: its marks and words.
-pub(super) type Number = (Vec<Cell>, String);
 
 /// What the screen shows of a Pod.
 #[derive(Default)]
@@ -21,7 +18,8 @@ pub(super) struct Picture {
     pub(super) notes: Vec<Note>,
     /// The map. None if the Pod is too large.
     pub(super) grid: Option<Grid>,
-    pub(super) numbers: Vec<Number>,
+    /// The numbers of IPUs by use: marks and words.
+    pub(super) numbers: Vec<Line>,
     pub(super) history: Option<History>,
     /// The partitions and the waiting jobs.
     pub(super) lists: [Table; 2],
@@ -44,20 +42,22 @@ impl Picture {
 }
 
 /// The numbers by use. Used and free IPUs are always told, and first, because a small screen cuts the others.
-fn numbers(pod: &Pod, of_one_user: bool) -> Vec<Number> {
+fn numbers(pod: &Pod, of_one_user: bool) -> Vec<Line> {
     let always = [Use::Used, Use::Free];
     let told = |kind: &Use| !always.contains(kind) && kind.count(&pod.ipus) > 0;
     let told = always.into_iter().chain(Use::ALL.into_iter().filter(told));
     let number = |kind: Use| {
         let (name, mark) = kind.name();
-        let of_job = |(mark, colour)| (mark, Tone::Job { colour, own: false });
-        let marks = match kind {
+        let of_job = |(mark, colour): (char, _)| (Tone::Job { colour, own: false }, mark.to_string());
+        let mut number = match kind {
             Use::Used => ('A'..='C').zip(0..).map(of_job).collect(),
-            _ => vec![(mark, kind.tone())],
+            _ => vec![(kind.tone(), mark.to_string())],
         };
-        (marks, format!("{name} {}", kind.count(&pod.ipus)))
+        number.push((Tone::Plain, format!(" {name} {}", kind.count(&pod.ipus))));
+        number
     };
-    let others = of_one_user.then(|| (vec![(NOT_CHOSEN, Use::Used.tone())], "of other users".to_owned()));
+    let others = [(Use::Used.tone(), NOT_CHOSEN.to_string()), (Tone::Plain, " of other users".to_owned())];
+    let others = of_one_user.then(|| others.into());
     told.map(number).chain(others).collect()
 }
 
