@@ -16,6 +16,13 @@ use crate::surroundings::Surroundings;
 /// The greatest size of a file. The slurm.conf of a thousand nodes is a hundredth of it.
 const MOST_BYTES: u64 = 16 << 20;
 
+/// As the C library's `glob`: `*` matches no hidden file.
+const AS_SLURM: glob::MatchOptions = glob::MatchOptions {
+    case_sensitive: true,
+    require_literal_separator: true,
+    require_literal_leading_dot: true,
+};
+
 /// The files of this host.
 pub(crate) struct SlurmFiles;
 
@@ -34,7 +41,7 @@ impl Files for SlurmFiles {
     }
 
     fn matching(&mut self, pattern: &Path) -> Vec<PathBuf> {
-        let paths = pattern.to_str().and_then(|pattern| glob::glob(pattern).ok());
+        let paths = pattern.to_str().and_then(|pattern| glob::glob_with(pattern, AS_SLURM).ok());
         paths.into_iter().flatten().flatten().collect()
     }
 }

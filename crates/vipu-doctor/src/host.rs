@@ -13,6 +13,13 @@ use vipu_types::Words;
 /// The greatest number of bytes that are read of a file. Plugin files are the largest.
 const MOST_BYTES: u64 = 64 << 20;
 
+/// As the C library's `glob`: `*` matches no hidden file.
+const AS_SLURM: glob::MatchOptions = glob::MatchOptions {
+    case_sensitive: true,
+    require_literal_separator: true,
+    require_literal_leading_dot: true,
+};
+
 /// Returns the numeric id of a user, by name.
 pub type UserId<'a> = Box<dyn Fn(&str) -> Option<u32> + 'a>;
 
@@ -166,7 +173,8 @@ impl slurm_conf::Files for &Host<'_> {
     }
 
     fn matching(&mut self, pattern: &Path) -> Vec<PathBuf> {
-        let found = glob::glob(&self.at(pattern).to_string_lossy()).into_iter().flatten().flatten();
+        let found =
+            glob::glob_with(&self.at(pattern).to_string_lossy(), AS_SLURM).into_iter().flatten().flatten();
         found.map(|path| self.shown(&path)).collect()
     }
 }

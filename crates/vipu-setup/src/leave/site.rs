@@ -25,6 +25,13 @@ pub struct Site {
     pub journal: Result<Vec<LiveRecord>, Words>,
 }
 
+/// As the C library's `glob`: `*` matches no hidden file.
+const AS_SLURM: glob::MatchOptions = glob::MatchOptions {
+    case_sensitive: true,
+    require_literal_separator: true,
+    require_literal_leading_dot: true,
+};
+
 /// The files of this host.
 struct OnDisk;
 
@@ -34,7 +41,7 @@ impl Files for OnDisk {
     }
 
     fn matching(&mut self, pattern: &Path) -> Vec<PathBuf> {
-        glob::glob(&pattern.to_string_lossy()).into_iter().flatten().flatten().collect()
+        glob::glob_with(&pattern.to_string_lossy(), AS_SLURM).into_iter().flatten().flatten().collect()
     }
 }
 
