@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ipuof::file_name;
 use ipuof::variables::{API_GCD_ID, API_HOST, API_PARTITION_ID, API_PORT, CONFIG_PATH, FAMILIES, of_api};
-use vipu_types::{Delivery, Grant, GresRequest};
-
-use crate::arguments::{Arguments, BadArguments};
+use vipu_types::{BadSpankArguments, Delivery, Grant, GresRequest, SpankArguments};
 
 /// The change of a task's environment.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -26,7 +24,7 @@ pub(crate) struct Target {
     /// The task's GCD.
     pub(crate) gcd: u32,
     /// The way to the GCD, or the error in the arguments.
-    pub(crate) access: Result<GcdAccess, BadArguments>,
+    pub(crate) access: Result<GcdAccess, BadSpankArguments>,
 }
 
 /// The way in which a task finds its GCD.
@@ -73,7 +71,7 @@ impl EnvironmentChange {
     /// # Errors
     /// If the job's grant has an unknown form.
     pub(crate) fn of_task(
-        arguments: &Arguments,
+        arguments: &SpankArguments,
         job: u32,
         rank: u32,
         env: impl Fn(&str) -> Option<OsString>,
@@ -106,7 +104,7 @@ impl EnvironmentChange {
 
 impl Target {
     /// Gives GCDs to tasks by rank. With more tasks than GCDs it starts again at the first GCD.
-    fn of(arguments: &Arguments, rank: u32, grant: Grant) -> Self {
+    fn of(arguments: &SpankArguments, rank: u32, grant: Grant) -> Self {
         let gcd = rank % grant.gcds;
         let name = file_name(&grant.partition, gcd, grant.gcds);
         let access = match (grant.delivery, arguments.wrong()) {
@@ -160,7 +158,7 @@ mod tests {
         words: &[&str],
         env: &[(&str, &str)],
     ) -> Result<EnvironmentChange, UnknownGrant> {
-        let arguments = Arguments::parse(words);
+        let arguments = SpankArguments::parse(words);
         EnvironmentChange::of_task(&arguments, 42, rank, |name| {
             env.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
         })
@@ -293,7 +291,7 @@ mod tests {
         for delivery in ["", ",v:1", ",v:1,api", ",v:1,node"] {
             let grant = format!("slurm_42,pod64,4,1{delivery}");
             let target = change(&["ipuof_dir=x"], &[(GRANT.0, &grant)]).target.unwrap();
-            assert_eq!(target.access, Err(BadArguments::Relative("ipuof_dir=x".into())), "{grant}");
+            assert_eq!(target.access, Err(BadSpankArguments::Relative("ipuof_dir=x".into())), "{grant}");
         }
     }
 
@@ -336,7 +334,7 @@ mod tests {
     #[test]
     fn an_environment_need_not_be_text() {
         use std::os::unix::ffi::OsStringExt;
-        let arguments = Arguments::parse(&["ipuof_dir=/d"]);
+        let arguments = SpankArguments::parse(&["ipuof_dir=/d"]);
         let change = EnvironmentChange::of_task(&arguments, 42, 0, |name| {
             (name == PARTITION).then(|| OsString::from_vec(vec![b's', 0xff]))
         });

@@ -13,14 +13,13 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::arguments::{Arguments, Preflight};
 use crate::environment_change::grant;
 use crate::task::{Task, prepare};
 use crate::{node_fitness, sharing};
 use options::Registrar;
 use slurm::{Context, SUCCESS, answer, text_of};
 use spank::Spank;
-use vipu_types::{Words, words};
+use vipu_types::{Preflight, SpankArguments, Words, words};
 
 /// The plugin's name in Slurm's log.
 #[unsafe(no_mangle)]
@@ -76,7 +75,7 @@ pub unsafe extern "C" fn slurm_spank_init(
     answer(registrar, |registrar| {
         options::register(registrar);
         // SAFETY: the arguments are passed on as Slurm gave them.
-        let arguments = Arguments::parse(&unsafe { words(argc, argv) });
+        let arguments = SpankArguments::parse(&unsafe { words(argc, argv) });
         match (arguments.wrong(), slurm::context()) {
             (Some(error), Context::Slurmstepd) => {
                 Err(words!("jobs with IPUs will fail on this node: {error}"))
@@ -107,7 +106,7 @@ pub unsafe extern "C" fn slurm_spank_init_post_opt(
             Ok(())
         }
         // SAFETY: the arguments are passed on as Slurm gave them.
-        Context::Slurmstepd => step::begins(spank, &Arguments::parse(&unsafe { words(argc, argv) })),
+        Context::Slurmstepd => step::begins(spank, &SpankArguments::parse(&unsafe { words(argc, argv) })),
         _ => Ok(()),
     });
     SUCCESS
@@ -150,7 +149,7 @@ pub unsafe extern "C" fn slurm_spank_task_init(
     let spank = unsafe { Spank::new(spank) };
     answer(spank, |spank| {
         // SAFETY: the arguments are passed on as Slurm gave them.
-        let arguments = Arguments::parse(&unsafe { words(argc, argv) });
+        let arguments = SpankArguments::parse(&unsafe { words(argc, argv) });
         prepare(spank, &arguments, options::asked().ipus).map_err(Words::of)?;
         look_at_node(spank, arguments.preflight)
     })

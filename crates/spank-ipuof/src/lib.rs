@@ -7,7 +7,6 @@
 //! (`step`). `node_fitness` checks whether a task can reach IPUs from the node.
 #![deny(unsafe_code)]
 
-mod arguments;
 mod environment_change;
 #[allow(unsafe_code, reason = "Slurm calls C functions and offers C functions")]
 mod export;

@@ -7,8 +7,8 @@ use std::path::Path;
 use ipuof::variables::CONFIG_PATH;
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 
-use crate::arguments::Preflight;
 use crate::task::Task;
+use vipu_types::Preflight;
 
 /// The memory that a task has to be able to lock, in bytes. Programs register whole data buffers; the default
 /// on a login host is a few MiB.

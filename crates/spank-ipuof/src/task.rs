@@ -7,9 +7,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use ipuof::variables::CONFIG_PATH;
-use vipu_types::{IpuCount, PartitionId, Words};
+use vipu_types::{BadSpankArguments, IpuCount, PartitionId, SpankArguments, Words};
 
-use crate::arguments::{Arguments, BadArguments};
 use crate::environment_change::{EnvironmentChange, GcdAccess, Target, UnknownGrant};
 
 /// The task, as far as the plugin deals with it.
@@ -55,7 +54,7 @@ pub(crate) enum Failure {
         "no IPUs: partition {partition} on node {node}: the administrator should check spank_ipuof.so \
          in plugstack.conf: {source}"
     )]
-    BadArguments { partition: PartitionId, node: String, source: BadArguments },
+    BadArguments { partition: PartitionId, node: String, source: BadSpankArguments },
     #[error(
         "no IPUs: node {node} does not understand what slurmctld told it of the IPUs of job {job} \
          (SLURM_VIPU_JOB_{job}={}); the administrator should install the spank_ipuof.so of slurmctld's slurm-vipu there",
@@ -79,7 +78,7 @@ pub(crate) enum Failure {
 /// Gives a task its environment. `asked` is the `--ipus` with which its step was started.
 pub(crate) fn prepare(
     task: &mut impl Task,
-    arguments: &Arguments,
+    arguments: &SpankArguments,
     asked: Option<u64>,
 ) -> Result<(), Failure> {
     // Slurm sets the rank in every task; a batch script is rank 0.
@@ -149,7 +148,7 @@ mod tests {
 
     struct Fake(BTreeMap<String, OsString>);
 
-    fn prepare(task: &mut Fake, arguments: &Arguments) -> Result<(), Failure> {
+    fn prepare(task: &mut Fake, arguments: &SpankArguments) -> Result<(), Failure> {
         super::prepare(task, arguments, None)
     }
 
@@ -185,8 +184,8 @@ mod tests {
         }
     }
 
-    fn arguments(directory: &Path) -> Arguments {
-        Arguments::parse(&[format!("ipuof_dir={}", directory.display())])
+    fn arguments(directory: &Path) -> SpankArguments {
+        SpankArguments::parse(&[format!("ipuof_dir={}", directory.display())])
     }
 
     #[test]
@@ -220,10 +219,10 @@ mod tests {
     fn a_task_gets_its_fetched_file_or_the_reason_why_there_is_none() {
         let grant = (GRANT.0, "slurm_42,pod64,4,1,v:1,node");
         let mut task = Fake::new(&[grant, ("FETCHED", "/run/42-7"), (CONFIG_PATH, "/other")]);
-        prepare(&mut task, &Arguments::parse::<&str>(&[])).unwrap();
+        prepare(&mut task, &SpankArguments::parse::<&str>(&[])).unwrap();
         assert_eq!(task.get(CONFIG_PATH), Some("/run/42-7/slurm_42.conf".into()));
         let mut without = Fake::new(&[grant, ("SLURMD_NODENAME", "n1"), (CONFIG_PATH, "/other")]);
-        let error = prepare(&mut without, &Arguments::parse::<&str>(&[])).unwrap_err().to_string();
+        let error = prepare(&mut without, &SpankArguments::parse::<&str>(&[])).unwrap_err().to_string();
         assert_eq!(error, "no IPUs: partition slurm_42 on node n1: controller v:1: away");
         assert_eq!(without.get(CONFIG_PATH), None);
     }
@@ -231,7 +230,7 @@ mod tests {
     #[test]
     fn a_task_that_asks_the_controller_has_no_file() {
         let mut task = Fake::new(&[(GRANT.0, "slurm_42,pod64,4,1,v:1,api"), (CONFIG_PATH, "/other")]);
-        prepare(&mut task, &Arguments::parse::<&str>(&[])).unwrap();
+        prepare(&mut task, &SpankArguments::parse::<&str>(&[])).unwrap();
         assert_eq!(task.get("IPUOF_VIPU_API_HOST"), Some("v".into()));
         assert_eq!(task.get(CONFIG_PATH), None);
     }
@@ -264,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_step_that_wants_more_than_its_job_has_is_stopped() {
-        let arguments = Arguments::parse(&["ipuof_dir=/nowhere"]);
+        let arguments = SpankArguments::parse(&["ipuof_dir=/nowhere"]);
         let stopped = |env: &[(&str, &str)], asked| {
             super::prepare(&mut Fake::new(env), &arguments, Some(asked)).unwrap_err().to_string()
         };
@@ -279,7 +278,7 @@ mod tests {
 
     #[test]
     fn bad_arguments_stop_tasks_with_ipus_only() {
-        let arguments = Arguments::parse::<&str>(&[]);
+        let arguments = SpankArguments::parse::<&str>(&[]);
         let mut without = Fake::new(&[(CONFIG_PATH, "/mine")]);
         prepare(&mut without, &arguments).unwrap();
         assert_eq!(without.get(CONFIG_PATH), Some("/mine".into()));

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use slurm_conf::{Place, Plugin};
-use vipu_types::Delivery;
+use vipu_types::{Delivery, SpankArguments};
 
 use crate::finding::Finding;
 use crate::host::{Host, Unseen, if_there, read_text};
@@ -116,18 +116,26 @@ pub(crate) fn line(slurm: &Slurm, stack: &Plugstack, models: &[ModelFile]) -> Op
     None
 }
 
-/// The arguments fit to vipu.conf.
+/// The plugin knows the arguments, and they fit to vipu.conf.
 pub(crate) fn arguments(stack: &Plugstack, models: &[ModelFile]) -> Option<Finding> {
     let line = stack.line()?;
+    // A carriage return has a finding of its own.
+    let words: Vec<_> = line.arguments.iter().map(|word| word.trim_end_matches('\r')).collect();
+    let arguments = SpankArguments::parse(&words);
+    if let Some(wrong) = arguments.wrong() {
+        let fix = "correct the word: with it, every job with IPUs fails";
+        return Some(Finding::error(short(&line.place), wrong.to_string(), fix));
+    }
+    let given = arguments.directory.ok();
     let mut wanted = settings(models).filter_map(|(model, own)| {
         (own.delivery == Delivery::File).then_some((model, own.ipuof_dir.as_ref()?))
     });
-    // A carriage return has a finding of its own.
-    let given = line.argument("ipuof_dir").map(|given| given.trim_end_matches('\r'));
-    let (model, directory) = wanted.find(|(_, directory)| given != directory.to_str())?;
+    let (model, directory) = wanted.find(|(_, directory)| given.as_ref() != Some(directory))?;
     let directory = directory.display();
     let what = match given {
-        Some(given) => format!("ipuof_dir is {given}, and IpuofDir of {} is {directory}", model.file),
+        Some(given) => {
+            format!("ipuof_dir is {}, and IpuofDir of {} is {directory}", given.display(), model.file)
+        }
         None => format!("ipuof_dir is not given, and {} has Delivery=file", model.file),
     };
     Some(Finding::error(short(&line.place), what, format!("write ipuof_dir={directory}")))

@@ -9,11 +9,11 @@ use vipu_types::{Delivery, Grant, Words, words};
 
 use super::slurm::{self, SUCCESS, answer};
 use super::spank::Spank;
-use crate::arguments::Arguments;
 use crate::environment_change::grant;
 use crate::fetch_program::{Order, Trouble};
 use crate::step::{StepDir, sweep};
 use crate::task::Task;
+use vipu_types::SpankArguments;
 
 /// The directory of this slurmstepd's step, or the reason why it has none. Tasks are forked after it is made,
 /// and read it here.
@@ -36,14 +36,14 @@ pub(super) fn fetched() -> Result<PathBuf, Words> {
 }
 
 /// Removes the directories of killed steps when slurmd starts.
-pub(super) fn slurmd_starts(arguments: &Arguments) -> Result<(), Words> {
+pub(super) fn slurmd_starts(arguments: &SpankArguments) -> Result<(), Words> {
     let run_dir = &arguments.run_dir;
     sweep(run_dir).map_err(|error| words!("what killed steps left in {} stays: {error}", run_dir.display()))
 }
 
 /// Fetches the step's files if its job has `Delivery=node`. A failure is kept for the tasks, which report it
 /// to their user: Slurm would blame the node for a step that fails before its tasks.
-pub(super) fn begins(spank: &Spank, arguments: &Arguments) -> Result<(), Words> {
+pub(super) fn begins(spank: &Spank, arguments: &SpankArguments) -> Result<(), Words> {
     let Some(outcome) = fetch(spank, arguments) else { return Ok(()) };
     let told = match &outcome {
         Err(Trouble { line, detail }) if !detail.is_empty() => Err(words!("{line} ({detail})")),
@@ -54,14 +54,14 @@ pub(super) fn begins(spank: &Spank, arguments: &Arguments) -> Result<(), Words> 
 }
 
 /// The directory with the fetched files. None with another delivery.
-fn fetch(spank: &Spank, arguments: &Arguments) -> Option<Result<StepDir, Trouble>> {
+fn fetch(spank: &Spank, arguments: &SpankArguments) -> Option<Result<StepDir, Trouble>> {
     let job = spank.job().ok()?;
     // The tasks report a grant of an unknown form.
     let grant = grant(job, |name| spank.get(name)).ok()?.filter(|grant| grant.delivery == Delivery::Node)?;
     Some(fetch_for(spank, arguments, job, &grant))
 }
 
-fn fetch_for(spank: &Spank, arguments: &Arguments, job: u32, grant: &Grant) -> Result<StepDir, Trouble> {
+fn fetch_for(spank: &Spank, arguments: &SpankArguments, job: u32, grant: &Grant) -> Result<StepDir, Trouble> {
     let folder = |file: Option<PathBuf>| Some(file?.parent()?.to_owned());
     let unknown = |file: &str| Trouble::new(words!("the folder of {file} is not known"));
     let beside = folder(slurm::own_file()).ok_or_else(|| unknown("spank_ipuof.so"))?;

@@ -119,6 +119,7 @@ fn cli_doctor_plugstack_is_wrong() {
         ("optional", |tree| tree.replace(STACK, "required", "optional")),
         ("another directory", |tree| tree.replace(STACK, "=/shared/ipuof", "=/shared")),
         ("no directory", |tree| tree.replace(STACK, " ipuof_dir=/shared/ipuof", "")),
+        ("unknown argument", |tree| tree.replace(STACK, "\n", " ipouf=3\n")),
         ("not sent to nodes", |tree| {
             fs::rename(tree.path(STACK), tree.path("/etc/slurm/ipuof.conf")).unwrap();
             tree.write(STACK, "include /etc/slurm/ipu*.conf\n");

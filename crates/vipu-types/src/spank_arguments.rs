@@ -1,25 +1,25 @@
-//! The arguments of the plugin: the words behind its path in `plugstack.conf`.
+//! The arguments of `spank_ipuof.so`: the words behind its path in `plugstack.conf`.
 
 use std::path::PathBuf;
 
-use vipu_types::Delivery;
+use crate::Delivery;
 
 /// The arguments that the administrator gave the plugin.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Arguments {
+pub struct SpankArguments {
     /// The directory of the config files, or the error in the arguments.
-    pub(crate) directory: Result<PathBuf, BadArguments>,
+    pub directory: Result<PathBuf, BadSpankArguments>,
     /// The directory of vipu.conf on a node that fetches config files, if it is not that of slurm.conf.
-    pub(crate) conf_dir: Option<PathBuf>,
+    pub conf_dir: Option<PathBuf>,
     /// The directory in which the node puts the fetched files.
-    pub(crate) run_dir: PathBuf,
+    pub run_dir: PathBuf,
     /// The treatment of a task on a node that does not look fit for IPUs.
-    pub(crate) preflight: Preflight,
+    pub preflight: Preflight,
 }
 
 /// The treatment of a task on a node that does not look fit for IPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Preflight {
+pub enum Preflight {
     /// The node is not checked.
     Off,
     /// The user is warned if an RDMA node does not look fit. A node without an RDMA device is taken for one
@@ -33,26 +33,31 @@ pub(crate) enum Preflight {
 
 /// An error in the arguments.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum BadArguments {
+pub enum BadSpankArguments {
+    /// `ipuof_dir=` is missing, which matters with `Delivery=file` only.
     #[error("ipuof_dir= is missing: add ipuof_dir=<IpuofDir of vipu.conf>")]
     NoDirectory,
+    /// This plugstack.conf has no line of the plugin.
     #[error("{0} does not load it; slurmd's log says which line it needs")]
     NotLoaded(String),
+    /// The word has a relative path.
     #[error("{0} is not an absolute path")]
     Relative(String),
+    /// The word has no value of `preflight=`.
     #[error("'{0}' is unknown: preflight=off, preflight=warn and preflight=fail are known")]
     UnknownPreflight(String),
+    /// The word is none of the plugin's.
     #[error(
         "'{0}' is unknown: ipuof_dir=<path>, conf_dir=<path>, run_dir=<path> and preflight=<off, warn or fail> are known"
     )]
     Unknown(String),
 }
 
-impl Arguments {
+impl SpankArguments {
     /// Reads the words. An error goes into `directory`, where it stops only jobs with IPUs.
-    pub(crate) fn parse<W: AsRef<str>>(words: &[W]) -> Self {
+    pub fn parse<W: AsRef<str>>(words: &[W]) -> Self {
         let mut arguments = Self {
-            directory: Err(BadArguments::NoDirectory),
+            directory: Err(BadSpankArguments::NoDirectory),
             conf_dir: None,
             run_dir: Delivery::RUN_DIR.into(),
             preflight: Preflight::Usual,
@@ -64,15 +69,15 @@ impl Arguments {
         arguments
     }
 
-    fn take(&mut self, word: &str) -> Result<(), BadArguments> {
+    fn take(&mut self, word: &str) -> Result<(), BadSpankArguments> {
         let path = |path: &str| match path.starts_with('/') {
             true => Ok(PathBuf::from(path)),
-            false => Err(BadArguments::Relative(word.to_owned())),
+            false => Err(BadSpankArguments::Relative(word.to_owned())),
         };
         match word.split_once('=') {
             Some(("ipuof_dir", text)) => self.directory = Ok(path(text)?),
             // gres_vipu.so gives it in the place of a missing line.
-            Some(("missing_in", text)) => return Err(BadArguments::NotLoaded(text.to_owned())),
+            Some(("missing_in", text)) => return Err(BadSpankArguments::NotLoaded(text.to_owned())),
             Some(("conf_dir", text)) => self.conf_dir = Some(path(text)?),
             Some(("run_dir", text)) => self.run_dir = path(text)?,
             Some(("preflight", text)) => {
@@ -80,17 +85,17 @@ impl Arguments {
                     "off" => Preflight::Off,
                     "warn" => Preflight::Warn,
                     "fail" => Preflight::Fail,
-                    _ => return Err(BadArguments::UnknownPreflight(word.to_owned())),
+                    _ => return Err(BadSpankArguments::UnknownPreflight(word.to_owned())),
                 }
             }
-            _ => return Err(BadArguments::Unknown(word.to_owned())),
+            _ => return Err(BadSpankArguments::Unknown(word.to_owned())),
         }
         Ok(())
     }
 
     /// The error that stops every job with IPUs, whatever its delivery.
-    pub(crate) fn wrong(&self) -> Option<&BadArguments> {
-        self.directory.as_ref().err().filter(|error| **error != BadArguments::NoDirectory)
+    pub fn wrong(&self) -> Option<&BadSpankArguments> {
+        self.directory.as_ref().err().filter(|error| **error != BadSpankArguments::NoDirectory)
     }
 }
 
@@ -100,21 +105,21 @@ mod tests {
 
     #[test]
     fn good_words_are_taken() {
-        let expected = Arguments {
+        let expected = SpankArguments {
             directory: Ok("/shared/ip=uof".into()),
             conf_dir: None,
             run_dir: "/run/slurm-vipu".into(),
             preflight: Preflight::Usual,
         };
-        assert_eq!(Arguments::parse(&["ipuof_dir=/shared/ip=uof"]), expected);
+        assert_eq!(SpankArguments::parse(&["ipuof_dir=/shared/ip=uof"]), expected);
         let all = ["preflight=fail", "run_dir=/run/x", "conf_dir=/etc/slurm", "ipuof_dir=/y"];
-        let expected = Arguments {
+        let expected = SpankArguments {
             directory: Ok("/y".into()),
             conf_dir: Some("/etc/slurm".into()),
             run_dir: "/run/x".into(),
             preflight: Preflight::Fail,
         };
-        assert_eq!(Arguments::parse(&all), expected);
+        assert_eq!(SpankArguments::parse(&all), expected);
     }
 
     #[test]
@@ -130,7 +135,7 @@ mod tests {
             (&["ipuof_dir=/x", "debug"], "'debug' is unknown"),
             (&["missing_in=/etc/p.conf"], "/etc/p.conf does not load it; slurmd's log"),
         ] {
-            let arguments = Arguments::parse(words);
+            let arguments = SpankArguments::parse(words);
             let error = arguments.wrong().unwrap().to_string();
             assert!(error.contains(part), "{words:?}: {error}");
         }
@@ -138,8 +143,8 @@ mod tests {
 
     #[test]
     fn a_missing_directory_is_no_wrong_argument() {
-        let arguments = Arguments::parse(&["preflight=off"]);
-        assert_eq!((arguments.wrong(), &arguments.directory), (None, &Err(BadArguments::NoDirectory)));
-        assert!(BadArguments::NoDirectory.to_string().contains("ipuof_dir= is missing"));
+        let arguments = SpankArguments::parse(&["preflight=off"]);
+        assert_eq!((arguments.wrong(), &arguments.directory), (None, &Err(BadSpankArguments::NoDirectory)));
+        assert!(BadSpankArguments::NoDirectory.to_string().contains("ipuof_dir= is missing"));
     }
 }
