@@ -112,10 +112,12 @@ impl Facts {
         found.extend(slurm_conf::nodes(slurm));
         found.extend(selector::select_type(slurm));
         found.extend(selector::parameters(host, slurm, release));
+        found.extend(selector::words(slurm));
         found.extend(selector::layer(host, slurm, release));
         found.extend(slurm_conf_keys::gres_types(slurm));
         found.extend(slurm_conf_keys::submit_plugin(slurm));
         found.extend(slurm_conf_keys::locked_memory(slurm));
+        found.extend(slurm_conf_keys::ignored_limits(slurm));
         found.extend(slurm_conf_keys::time_to_save(slurm, models));
         found.extend(slurm_conf_keys::prolog_variables(slurm, release));
         found.extend(slurmd_unit::locked_memory(host, slurm));
@@ -127,7 +129,8 @@ impl Facts {
         found.extend(models::strays(host, slurm, models));
         found.extend(limit_names::slurm_partitions(slurm, models));
         found.extend(limit_names::qos(qos, models));
-        found.extend(plugstack::line(slurm, plugstack, models));
+        found.extend(plugstack::line(slurm, plugstack, plugins, models));
+        found.extend(plugstack::once(plugstack));
         found.extend(plugstack::arguments(plugstack, models));
         found.extend(plugstack::plugin_is_there(host, plugstack, plugins));
         found.extend(plugstack::ends_of_lines(host, plugstack));

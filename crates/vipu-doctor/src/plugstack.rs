@@ -84,7 +84,12 @@ pub(crate) fn order(stack: &Plugstack) -> Vec<Finding> {
 }
 
 /// The line is there, is required, and reaches nodes without a configuration of their own.
-pub(crate) fn line(slurm: &Slurm, stack: &Plugstack, models: &[ModelFile]) -> Option<Finding> {
+pub(crate) fn line(
+    slurm: &Slurm,
+    stack: &Plugstack,
+    plugins: &Plugins,
+    models: &[ModelFile],
+) -> Option<Finding> {
     let is_sent = slurm.is_controller_host && slurm.is_configless();
     let path = stack.path.display().to_string();
     let Some(line) = stack.line() else {
@@ -92,7 +97,11 @@ pub(crate) fn line(slurm: &Slurm, stack: &Plugstack, models: &[ModelFile]) -> Op
         let fix = format!("write {place}the line: required spank_ipuof.so ipuof_dir={}", directory(models));
         return Some(match (slurm.has_ipus, is_sent) {
             (true, _) => {
-                Finding::error(path, "it does not load spank_ipuof.so, so that tasks run without IPUs", fix)
+                let outcome = match ends_tasks(slurm, plugins) {
+                    true => "tasks of jobs with IPUs fail",
+                    false => "tasks run without IPUs",
+                };
+                Finding::error(path, format!("it does not load spank_ipuof.so, so that {outcome}"), fix)
             }
             (false, true) => {
                 let what =
@@ -114,6 +123,24 @@ pub(crate) fn line(slurm: &Slurm, stack: &Plugstack, models: &[ModelFile]) -> Op
         return Some(Finding::warning(short(&line.place), what, "write required instead of optional"));
     }
     None
+}
+
+/// Whether gres_vipu.so ends tasks that would run without their IPUs.
+fn ends_tasks(slurm: &Slurm, plugins: &Plugins) -> bool {
+    slurm.lists("GresTypes", "vipu") && plugins.file("gres_vipu.so").is_some()
+}
+
+/// The plugin is loaded once.
+pub(crate) fn once(stack: &Plugstack) -> Option<Finding> {
+    let lines = stack.stack.plugins.iter().filter(|plugin| plugin.file_name() == PLUGIN);
+    let places: Vec<_> = lines.map(|line| short(&line.place)).collect();
+    let (last, _) = places.split_last().filter(|(_, others)| !others.is_empty())?;
+    let what = format!(
+        "{PLUGIN} is loaded {} times ({}), so that each srun prints: option provided by both",
+        places.len(),
+        places.join(", ")
+    );
+    Some(Finding::warning(last, what, "keep one of the lines"))
 }
 
 /// The plugin knows the arguments, and they fit to vipu.conf.

@@ -10,6 +10,30 @@ use crate::slurm_conf::Slurm;
 /// The word that put the vendor's selector over cons_tres.
 const OTHER: &str = "other_cons_tres";
 
+/// The words of SelectTypeParameters that a release knows (source: `_parse_select_type_param` in Slurm's `read_config.c`,
+/// 22.05 to 26.05).
+const WORDS: [&str; 19] = [
+    "CR_ALLOCATE_FULL_SOCKET",
+    "CR_CORE_DEFAULT_DIST_BLOCK",
+    "CR_CPU",
+    "CR_CPU_Memory",
+    "CR_Core",
+    "CR_Core_Memory",
+    "CR_LLN",
+    "CR_Memory",
+    "CR_NO_DIST_TOPO_BLOCK",
+    "CR_ONE_TASK_PER_CORE",
+    "CR_PACK_NODES",
+    "CR_Socket",
+    "CR_Socket_Memory",
+    "ENFORCE_BINDING_GRES",
+    "LL_SHARED_GRES",
+    "MULTIPLE_SHARING_GRES_PJ",
+    "ONE_TASK_PER_SHARING_GRES",
+    "other_cons_res",
+    OTHER,
+];
+
 /// SelectType is the selector of slurm-vipu.
 pub(crate) fn select_type(slurm: &Slurm) -> Option<Finding> {
     let needs_cons_tres = slurm.conf.needs_cons_tres();
@@ -51,6 +75,17 @@ pub(crate) fn parameters(host: &Host<'_>, slurm: &Slurm, release: Option<Version
         }
         _ => None,
     }
+}
+
+/// Slurm knows the words of SelectTypeParameters.
+pub(crate) fn words(slurm: &Slurm) -> Option<Finding> {
+    let key = "SelectTypeParameters";
+    let is_known = |word: &&str| WORDS.iter().any(|known| known.eq_ignore_ascii_case(word));
+    // A comma too many is no word.
+    let mut words = slurm.value(key)?.split(',').filter(|word| !word.is_empty());
+    let unknown = words.find(|word| !is_known(word))?;
+    let what = format!("{key} has {unknown}, which no Slurm knows, so that slurmctld does not start");
+    Some(Finding::error(slurm.place(key), what, "correct the word, or leave it out"))
 }
 
 /// Nothing overrides `Layer=linear`.

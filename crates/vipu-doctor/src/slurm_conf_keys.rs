@@ -58,6 +58,18 @@ pub(crate) fn locked_memory(slurm: &Slurm) -> Option<Finding> {
     Some(Finding::warning(slurm.place(key), what, fix))
 }
 
+/// Slurm reads the limits of one key alone.
+pub(crate) fn ignored_limits(slurm: &Slurm) -> Option<Finding> {
+    let (ignored, read) = ("PropagateResourceLimits", "PropagateResourceLimitsExcept");
+    let given = slurm.value(ignored).filter(|_| slurm.value(read).is_some())?;
+    let fix = match given {
+        "ALL" => "remove the line".to_owned(),
+        _ => format!("remove the line, or {read} if this line is meant"),
+    };
+    let what = format!("Slurm ignores {ignored}={given} beside {read}");
+    Some(Finding::warning(slurm.place(ignored), what, fix))
+}
+
 /// A job that is ended keeps its IPUs until Slurm kills its processes.
 pub(crate) fn time_to_save(slurm: &Slurm, models: &[ModelFile]) -> Vec<Finding> {
     let given = slurm.value("KillWait").unwrap_or(KILL_WAIT);

@@ -13,11 +13,14 @@ fn cli_doctor_slurm_conf_is_wrong() {
         ("no selector", |tree| tree.replace(SLURM, "SelectType=select/vipu\n", "")),
         ("no parameters", |tree| tree.replace(SLURM, "SelectTypeParameters=CR_CPU\n", "")),
         ("vendor's parameters", |tree| tree.replace(SLURM, "=CR_CPU", "=other_cons_tres,CR_CPU")),
+        ("unknown parameter", |tree| tree.replace(SLURM, "=CR_CPU", "=CR_Bogus,cr_lln")),
         ("no GresTypes", |tree| tree.replace(SLURM, "GresTypes=gpu,vipu", "GresTypes=gpu")),
         ("no submit plugin", |tree| tree.replace(SLURM, "JobSubmitPlugins=vipu\n", "")),
         ("not the last submit plugin", |tree| tree.replace(SLURM, "Plugins=vipu", "Plugins=vipu,lua")),
         ("limits", |tree| tree.replace(SLURM, "PropagateResourceLimitsExcept=MEMLOCK\n", "")),
         ("all limits", |tree| tree.replace(SLURM, "Except=MEMLOCK", "=ALL")),
+        ("all limits beside others", |tree| tree.replace(SLURM, "Cl", "PropagateResourceLimits=ALL\nCl")),
+        ("no limits beside others", |tree| tree.replace(SLURM, "Cl", "PropagateResourceLimits=NONE\nCl")),
         ("Prolog hears srun", |tree| tree.replace(SLURM, "Flags=Contain", "Flags=Serial")),
         ("no_consume", |tree| tree.replace(SLURM, "no_consume:", "")),
         ("no IPUs", |tree| tree.replace(SLURM, ",vipu:pod64:no_consume:64", "")),
@@ -119,6 +122,7 @@ fn cli_doctor_plugstack_is_wrong() {
         ("optional", |tree| tree.replace(STACK, "required", "optional")),
         ("another directory", |tree| tree.replace(STACK, "=/shared/ipuof", "=/shared")),
         ("no directory", |tree| tree.replace(STACK, " ipuof_dir=/shared/ipuof", "")),
+        ("twice", |tree| tree.replace(STACK, "\n", "\nrequired spank_ipuof.so\n")),
         ("unknown argument", |tree| tree.replace(STACK, "\n", " ipouf=3\n")),
         ("not sent to nodes", |tree| {
             fs::rename(tree.path(STACK), tree.path("/etc/slurm/ipuof.conf")).unwrap();
