@@ -11,12 +11,21 @@ pub struct Edits<'a> {
     changes: Vec<(Range<usize>, String)>,
     /// The lines to add at the end.
     added: String,
+    /// The end of a line that is added.
+    end: &'static str,
 }
 
 impl<'a> Edits<'a> {
-    /// No changes of this text.
+    /// No changes of this text. Lines that are added end as its first line.
     pub fn new(text: &'a str) -> Self {
-        Self { text, changes: Vec::new(), added: String::new() }
+        let first = text.split_inclusive('\n').next().unwrap_or_default();
+        let end = if first.ends_with("\r\n") { "\r\n" } else { "\n" };
+        Self { text, changes: Vec::new(), added: String::new(), end }
+    }
+
+    /// No changes of a text of plugstack.conf, where Slurm takes a CR for a part of the last word.
+    pub fn of_plugstack(text: &'a str) -> Self {
+        Self { end: "\n", ..Self::new(text) }
     }
 
     /// Takes a line out, with its comment.
@@ -36,13 +45,13 @@ impl<'a> Edits<'a> {
     /// Adds a line above the physical line with this number.
     pub fn add_above(&mut self, number: usize, line: &str) {
         let start = self.start(number);
-        self.changes.push((start..start, format!("{line}\n")));
+        self.changes.push((start..start, format!("{line}{}", self.end)));
     }
 
     /// Adds a line at the end.
     pub fn add(&mut self, line: &str) {
         self.added += line;
-        self.added.push('\n');
+        self.added += self.end;
     }
 
     /// The text with the changes.
@@ -60,10 +69,13 @@ impl<'a> Edits<'a> {
         }
         new += &self.text[done..];
         if !self.added.is_empty() {
-            // The last line may have no end, or go on.
-            let is_open = joined(self.text).last().is_some_and(|line| line.is_open);
-            let has_no_end = !new.is_empty() && !new.ends_with('\n');
-            new.extend([has_no_end, is_open].iter().filter(|is_so| **is_so).map(|_| '\n'));
+            // The last line may have no end, half of one, or go on.
+            if !new.is_empty() && !new.ends_with('\n') {
+                new += if new.ends_with('\r') { "\n" } else { self.end };
+            }
+            if joined(self.text).last().is_some_and(|line| line.is_open) {
+                new += self.end;
+            }
         }
         new + &self.added
     }

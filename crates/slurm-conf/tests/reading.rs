@@ -184,12 +184,17 @@ fn cli_slurm_conf_edits_of_whole_lines() {
         ("A=1", "above\nA=1\nend\n"),
         ("A=1\\\n", "above\nA=1\\\n\nend\n"),
         ("A=1\\", "above\nA=1\\\n\nend\n"),
+        ("A=1\r\nB=1\r", "above\r\nA=1\r\nB=1\r\nend\r\n"),
+        ("A=1\r\nB=1", "above\r\nA=1\r\nB=1\r\nend\r\n"),
     ] {
         let mut edits = Edits::new(text);
         edits.add("end");
         edits.add_above(1, "above");
         assert_eq!(edits.apply(), new, "{text:?}");
     }
+    let mut edits = Edits::of_plugstack("# x\r\n");
+    edits.add("end");
+    assert_eq!(edits.apply(), "# x\r\nend\n");
     let text = "A=1\nB=1 \\\n2\nC=1";
     let conf = slurm_conf(&[("/etc/slurm/slurm.conf", text)]);
     let mut edits = Edits::new(text);

@@ -4,6 +4,7 @@
 //! what somebody has to decide: scripts, and facts that no file has.
 
 mod conf_files;
+mod other_names;
 mod scripts;
 mod selector;
 mod static_partitions;

@@ -7,7 +7,7 @@ use slurm_conf::{Edits, Line, Place};
 use vipu_conf::Settings;
 
 use super::static_partitions::{StaticPartitions, migrated};
-use super::{Change, Found, Plan, scripts, text};
+use super::{Change, Found, Plan, other_names, scripts, text};
 use crate::error::Failure;
 
 /// The directory of the IPUoF files, if no file names one.
@@ -25,6 +25,7 @@ pub(super) fn plan(found: &Found) -> Result<Plan, Failure> {
     plan.notes.extend(found.conf.problems.iter().map(ToString::to_string));
     plan.notes.extend(found.plugstack.problems.iter().map(ToString::to_string));
     plan.notes.extend(found.script_notes.iter().cloned());
+    plan.notes.extend(other_names::notes(&found.conf, &found.gres));
     plan.notes.extend(found.selector.notes.iter().cloned());
     if found.has_allocs {
         let note = format!(
@@ -81,7 +82,9 @@ fn slurm_conf(found: &Found, plan: &mut Plan) -> Result<(), Failure> {
         needless.iter().copied().filter(own).for_each(|line| edits.remove(&line.place, line.count));
         for line in conf.all("NodeName").filter(own) {
             for pair in line.more.iter().filter(|pair| pair.is("Gres")) {
-                has_ipus |= vipu_types::ipu_elements(&pair.value).next().is_some();
+                // A name of the site's own has a note of its own.
+                has_ipus |= vipu_types::ipu_elements(&pair.value).next().is_some()
+                    || other_names::elements(&pair.value).next().is_some();
                 if let Some(new) = migrated(&pair.value, to_model) {
                     edits.set(pair, &new);
                 }
@@ -145,7 +148,7 @@ fn plugstack_conf(found: &Found, plan: &mut Plan) -> Result<(), Failure> {
         )
     }));
     let old = text(&found.plugstack_path)?;
-    let mut edits = Edits::new(old.as_deref().unwrap_or_default());
+    let mut edits = Edits::of_plugstack(old.as_deref().unwrap_or_default());
     let ours = format!("required {SPANK} ipuof_dir={}", ipuof_dir(found));
     let places = stack.plugins.iter().map(|plugin| &plugin.place).chain(&stack.includes);
     match places.filter(|place| *place.file == *found.plugstack_path).map(|place| place.line).min() {
@@ -160,7 +163,7 @@ fn plugstack_conf(found: &Found, plan: &mut Plan) -> Result<(), Failure> {
 /// Slurm takes the CR at the end of a line of plugstack.conf for a part of its last word.
 fn without_cr(place: &Place, plan: &mut Plan) -> Result<(), Failure> {
     let old = text(&place.file)?.unwrap_or_default();
-    let mut edits = Edits::new(&old);
+    let mut edits = Edits::of_plugstack(&old);
     if let Some(line) = old.split('\n').nth(place.line - 1).and_then(|line| line.strip_suffix('\r')) {
         edits.remove(place, 1);
         edits.add_above(place.line, line);

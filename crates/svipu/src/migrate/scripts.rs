@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use slurm_conf::{Files as _, Line, PROGRAMS_AROUND_JOBS, SlurmConf};
 
+use super::other_names::is_about_ipus;
 use crate::slurm_files::SlurmFiles;
 use crate::surroundings::Surroundings;
 
@@ -19,6 +20,9 @@ const MOVES: [&str; 3] = ["mv", "ln", "cp"];
 
 /// First words of lines that do nothing alone.
 const IDLE: [&str; 9] = ["set", "exit", "fi", "then", "else", "done", "esac", "}", ":"];
+
+/// The beginning of a comment in Lua.
+const LUA: &str = "--";
 
 /// A script with lines that work with IPUs.
 pub(super) struct Script {
@@ -63,7 +67,7 @@ pub(super) fn find(conf: &SlurmConf, folder: &Path, is_static: bool) -> (Vec<Scr
     let is_lua = |list: &str| list.split(',').any(|one| one.trim().ends_with("lua"));
     if conf.value("JobSubmitPlugins").is_some_and(is_lua) {
         let path = folder.join("job_submit.lua");
-        let (script, note) = read(path, "JobSubmitPlugins=lua", None, "--", is_static);
+        let (script, note) = read(path, "JobSubmitPlugins=lua", None, LUA, is_static);
         scripts.extend(script);
         notes.extend(note);
     }
@@ -97,6 +101,8 @@ fn read(
     let (lines, others): (Vec<_>, Vec<_>) = code.partition(|(_, line)| works_with_ipus(line));
     let takers = others.iter().filter(|(_, line)| is_static && may_take_a_partition(line));
     let takers: Vec<_> = takers.map(|(number, _)| *number).collect();
+    let asked = others.iter().filter(|(_, line)| comment == LUA && !is_static && is_about_ipus(line));
+    let asked: Vec<_> = asked.map(|(number, _)| *number).collect();
     let numbers: Vec<_> = lines.iter().map(|(number, _)| *number).collect();
     let is_needless = !lines.is_empty() && others.iter().all(|(_, line)| is_idle(line));
     let needless = line.filter(|_| is_needless).cloned();
@@ -108,6 +114,14 @@ fn read(
         what.push(format!(
             "{} {work} with IPUs, as slurm-vipu does for each job: take {them} out",
             words(&numbers)
+        ));
+    }
+    if !asked.is_empty() {
+        let name = if asked.len() == 1 { "names" } else { "name" };
+        what.push(format!(
+            "{} {name} IPUs as the site does: let the script look for vipu instead; job_desc.gres has no --ipus yet \
+             (docs/installing.md#what-else-your-site-may-have)",
+            words(&asked)
         ));
     }
     if !takers.is_empty() {
