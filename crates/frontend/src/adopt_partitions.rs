@@ -138,16 +138,28 @@ fn keep_without_nodes(frontend: &Frontend, claim: Claim) {
 }
 
 fn say_why_it_stays(frontend: &Frontend, claim: &Claim) {
-    let Claim { partition, run, nodes, task, .. } = claim;
-    let what = match task {
-        None if !frontend.before.jobs.has(run.job) => "has lost this job, which has to be submitted again",
-        _ => "does not know of this run",
-    };
+    let Claim { partition, run, nodes, .. } = claim;
+    let what = missing(claim, |job| frontend.before.jobs.has(job));
     info!(
         "partition {partition}: {run} began on it, and Slurm's saved state {what}; it stays until node {} has told whether processes of \
          the job are left",
         nodes.join(",")
     );
+}
+
+/// The words about what Slurm's saved state has not of a run. The tasks of a job array that were not split off are the
+/// job with the id of the array.
+fn missing(claim: &Claim, has_job: impl Fn(u32) -> bool) -> String {
+    match claim.task {
+        _ if has_job(claim.run.job) => "does not know of this run".to_owned(),
+        None => "has lost this job, which has to be submitted again".to_owned(),
+        Some((array, _)) if has_job(array) => "does not know of this run".to_owned(),
+        Some((array, task)) => {
+            format!(
+                "has lost job array {array}, of which this was task {task}, and which has to be submitted again"
+            )
+        }
+    }
 }
 
 /// Gives a partition of a pool to no job until this time. Others are gone.
@@ -205,4 +217,19 @@ fn say_why_it_goes(record: &RecordedPartition) {
         }
     };
     info!("partition {partition} of {run}: {why}; {goes}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::status::tests::claim;
+
+    #[test]
+    fn fault_a_lost_job_or_job_array_is_named() {
+        let told = |task, saved: &[u32]| missing(&Claim { task, ..claim(47) }, |job| saved.contains(&job));
+        assert!(told(None, &[46]).starts_with("has lost this job"));
+        assert!(told(Some((46, 1)), &[45]).starts_with("has lost job array 46, of which this was task 1"));
+        let run = "does not know of this run";
+        assert_eq!([told(None, &[47]), told(Some((46, 1)), &[46]), told(Some((46, 1)), &[47])], [run; 3]);
+    }
 }
