@@ -30,8 +30,9 @@ pub fn submitted(
 ) -> Result<Option<String>, Words> {
     let options = description.options(JobOption::PREFIX);
     let component = description.component();
-    if component == Some(0) {
+    if component.is_none_or(|number| number == 0) {
         EARLIER_COMPONENTS.take();
+        HAS_SCRIPT.set(description.is_batch());
     }
     if options.is_empty() && !description.mentions_vipu() {
         complete_licenses(frontend, description, None, None, licenses::of_new)?;
@@ -72,7 +73,7 @@ pub fn submitted(
     complete(frontend.outside(), description, &request.tres, &canonical)?;
     complete_licenses(frontend, description, None, Some(&taken.resolved), licenses::of_new)?;
     failpoints::stop!("submit");
-    let room = why_not_now(&frontend.ledger(), description, &taken);
+    let room = if HAS_SCRIPT.get() { None } else { why_not_now(&frontend.ledger(), &taken) };
     let notices: Vec<_> = taken.notice(&canonical).into_iter().chain(shortened).chain(room).collect();
     Ok((!notices.is_empty()).then(|| notices.join("\n")))
 }
@@ -80,6 +81,8 @@ pub fn submitted(
 thread_local! {
     /// The components before this one of the heterogeneous job that is submitted.
     static EARLIER_COMPONENTS: Cell<Vec<Resolved>> = const { Cell::new(Vec::new()) };
+    /// Whether the job that is submitted has a script. The first component has that of a heterogeneous job.
+    static HAS_SCRIPT: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Refuses a heterogeneous job whose components can never have their IPUs of a model together.
@@ -146,10 +149,7 @@ fn there_are_ipus(
 
 /// The reason why there are no IPUs at the moment, for a user at a terminal. A job with `--immediate` is
 /// refused next, with words of Slurm about nodes.
-fn why_not_now(ledger: &Ledger, description: &impl JobDescription, taken: &Taken) -> Option<String> {
-    if description.is_batch() {
-        return None;
-    }
+fn why_not_now(ledger: &Ledger, taken: &Taken) -> Option<String> {
     let (model, size) = (&taken.resolved.model, taken.resolved.size);
     ledger.fits_now(model, size).err().map(|why| why.to_string())
 }

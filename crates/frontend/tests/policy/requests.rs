@@ -3,6 +3,7 @@
 use frontend::{Frontend, Model, changed, submitted};
 use vipu_types::IpuCount;
 
+use crate::cluster::{ALL, Cluster};
 use crate::fake_slurm::{FakeJob, FakeSlurm};
 use crate::orders::Orders;
 use crate::{HOSTS, hosts, model, models};
@@ -59,6 +60,21 @@ fn user_components_that_no_pod_holds_together_are_refused() {
         ("vipu:pod64:64", "vipu:pod64:64"),
     ];
     plays("pod64", model("ApiHost=x", None), jobs);
+}
+
+/// As for any other job of sbatch. Only the first component has the script.
+#[test]
+fn user_components_of_sbatch_get_no_notice_that_ipus_are_used() {
+    let cluster = Cluster::new("ApiHost=a", None);
+    let all = cluster.submit(":64", 1, &ALL);
+    cluster.start(&all).unwrap();
+    let slurm = FakeSlurm::default();
+    let notice = |is_batch, component| {
+        let job = FakeJob { is_batch, component: Some(component), ..FakeJob::default() };
+        submitted(&cluster.frontend, &mut slurm.enter(job.with_tres("vipu:pod64:8"))).unwrap()
+    };
+    assert_eq!([notice(true, 0), notice(false, 1)], [None, None]);
+    assert!([notice(false, 0), notice(false, 1)].iter().all(Option::is_some), "srun and salloc");
 }
 
 #[test]
