@@ -53,6 +53,8 @@ pub struct StatusComposer {
     next_key: u64,
     /// The jobs in line and those with a partition, in the last document.
     before: HashSet<u32>,
+    /// The jobs whose partition was on its way out in the last document. They have been looked at since.
+    left: HashSet<u32>,
     /// The time of the last look at all jobs.
     looked: Option<Millis>,
     history: History,
@@ -90,7 +92,7 @@ impl StatusComposer {
         let (partitions, ids): (Vec<_>, Vec<u32>) = partitions.into_iter().unzip();
         jobs.extend(ids);
         let not_in_line = self.not_in_line(clocks, &jobs, &with_last_run, &seen);
-        self.look_at_jobs(frontend, jobs, &with_last_run, &seen);
+        self.look_at_jobs(frontend, jobs, with_last_run, &seen);
         let mut status = Status {
             schema: vipu_status::SCHEMA,
             written: clocks.unix,
@@ -180,8 +182,8 @@ impl StatusComposer {
         seen: &HashMap<u32, Arc<SeenJob>>,
     ) -> Vec<WaitingJob> {
         let is_elsewhere = |id: &u32, seen: &SeenJob| match with_last_run.contains(id) {
-            // Slurm tells only later what a job waits for that was requeued.
-            true => seen.is_pending(),
+            // Slurm tells only later what a job waits for that was requeued. Before the look at it, it may have ended.
+            true => seen.is_pending() && self.left.contains(id),
             false => !jobs.contains(id) && !self.before.contains(id),
         };
         let others: BTreeMap<_, _> = seen.iter().filter(|(id, seen)| is_elsewhere(id, seen)).collect();
@@ -212,7 +214,7 @@ impl StatusComposer {
         &mut self,
         frontend: &Frontend,
         jobs: HashSet<u32>,
-        with_last_run: &HashSet<u32>,
+        with_last_run: HashSet<u32>,
         seen: &HashMap<u32, Arc<SeenJob>>,
     ) {
         let still_waits = |job, seen: &SeenJob| seen.waits_for.is_some() && !self.before.contains(&job);
@@ -225,7 +227,9 @@ impl StatusComposer {
         }
         let known: HashSet<u32> = jobs.iter().chain(seen.keys()).copied().collect();
         let has_left = |job: &u32| self.before.contains(job) && !jobs.contains(job);
-        let has_ended = |job: &u32, seen: &SeenJob| with_last_run.contains(job) && seen.is_running();
+        let has_ended = |job: &u32, seen: &SeenJob| {
+            with_last_run.contains(job) && (seen.is_running() || !self.left.contains(job))
+        };
         let is_wanted =
             |job: &u32| all || seen.get(job).is_none_or(|seen| has_ended(job, seen)) || has_left(job);
         let wanted: Vec<u32> = known.into_iter().filter(is_wanted).collect();
@@ -233,8 +237,12 @@ impl StatusComposer {
             frontend.outside().ask_host(HostTask::LookAtJobs { jobs: wanted, and_all_pending: all });
         }
         // A job that is shown beside its last run has been looked at since.
-        let is_shown =
-            |job: &u32| with_last_run.contains(job) && seen.get(job).is_some_and(|it| it.is_pending());
+        let was_left = std::mem::replace(&mut self.left, with_last_run);
+        let is_shown = |job: &u32| {
+            self.left.contains(job)
+                && was_left.contains(job)
+                && seen.get(job).is_some_and(|it| it.is_pending())
+        };
         self.before = jobs;
         self.before.retain(|job| !is_shown(job));
     }

@@ -161,3 +161,21 @@ fn cli_status_has_a_requeued_job_beside_the_partition_of_its_last_run() {
         assert_eq!(ids(&mut composer, &frontend)[1], [7], "its partition is gone");
     });
 }
+
+/// A job that was cancelled while its partition was made, or ran for a moment.
+#[test]
+fn cli_status_has_no_ended_job_among_the_waiting_ones() {
+    once(|| {
+        let (frontend, mut composer) = (site(), StatusComposer::default());
+        frontend.seen_jobs.note(7, Some(SeenJob { reason: Some("vipu: preparing".into()), ..in_line() }));
+        frontend.tell(Event::Prepare(claim(7)));
+        let nobody: [Vec<u32>; 2] = Default::default();
+        assert_eq!(ids(&mut composer, &frontend), nobody, "it has a partition");
+        frontend.tell(Event::Forgo { job: 7, in_vain: false });
+        assert_eq!(ids(&mut composer, &frontend), nobody, "it may have ended");
+        frontend
+            .seen_jobs
+            .note(7, Some(SeenJob { latest_end: LatestEnd::Over, waits_for: None, ..in_line() }));
+        assert_eq!(ids(&mut composer, &frontend), nobody);
+    });
+}
