@@ -13,6 +13,7 @@ use crate::mode_host;
 use crate::models::Models;
 use crate::request::Resolved;
 use crate::slurm::Job;
+use crate::status::seen_jobs::SeenJob;
 
 /// The partition that is chosen for a job.
 struct Chosen {
@@ -63,6 +64,10 @@ pub(crate) fn give<J: Job>(
     let grant =
         Grant { partition, model: wanted.model, size, gcds, controller: of_controller, delivery, shared };
     let claim = Claim { ipus, ..claim(job, run, &grant, controller) };
+    if !frontend.seen_jobs.has(run.job) {
+        // The next document has the partition, and forecasts need the end of its job.
+        frontend.seen_jobs.note(run.job, Some(SeenJob::of(frontend, job, None)));
+    }
     Some((grant, claim))
 }
 

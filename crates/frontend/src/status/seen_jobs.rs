@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use ledger::Seconds;
 use vipu_status::{Job, Rank, UNLIMITED};
-use vipu_types::{IpuCount, ModelName};
+use vipu_types::{GresRequest, IpuCount, ModelName};
 
+use crate::frontend::Frontend;
 use crate::mutex::{Mutex, lock};
+use crate::slurm;
 
 /// The facts about one job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +46,41 @@ pub(crate) enum LatestEnd {
 }
 
 impl SeenJob {
+    /// The facts about a job under a lock. `reason` is the one that squeue shows, in full.
+    pub(crate) fn of(frontend: &Frontend, job: impl slurm::Job, reason: Option<String>) -> Self {
+        let waits = job.is_pending() || job.is_configuring();
+        Self {
+            job: Arc::new(Job {
+                id: job.id(),
+                user: job.user(),
+                component: (job.het_job() != 0).then(|| (job.het_job(), job.het_offset())),
+                array: job.array().filter(|_| !job.is_unsplit_array()),
+                name: job.name().map(Arc::from),
+                slurm_partition: job.slurm_partition().map(Arc::from),
+                qos: job.qos().map(Arc::from),
+                ..Job::default()
+            }),
+            reason: reason.filter(|_| waits).map(Arc::from),
+            tasks: job.tasks_left().max(1),
+            rank: Rank {
+                in_reservation: job.is_in_reservation(),
+                tier: job.priority_tier(),
+                priority: job.priority(),
+            },
+            waits_for: Some(job).filter(|job| job.is_pending()).and_then(|job| waits_for(frontend, job)),
+            elsewhere_since: (job.is_pending() && !job.waits_in_line())
+                .then(|| frontend.outside().unix_time()),
+            latest_end: match job {
+                job if job.is_pending() => LatestEnd::AfterStart(job.time_limit()),
+                job if job.is_running() && has_no_limit(job.time_limit()) => LatestEnd::Open,
+                job if job.is_running() => LatestEnd::At(job.end_time()),
+                job if job.is_suspended() => LatestEnd::Suspended,
+                _ => LatestEnd::Over,
+            },
+            begins: job.begin_time(),
+        }
+    }
+
     /// The latest end of the job if it starts now at the latest.
     pub(super) fn ends(&self, now: i64) -> Option<i64> {
         match self.latest_end {
@@ -87,6 +124,17 @@ impl SeenJob {
         match self.latest_end {
             LatestEnd::AfterStart(limit) => limit.unsigned_abs(),
             LatestEnd::At(_) | LatestEnd::Open | LatestEnd::Suspended | LatestEnd::Over => 0,
+        }
+    }
+}
+
+/// The model and the IPUs of the job's request, also if the site's limits refuse it by now.
+fn waits_for(frontend: &Frontend, job: impl slurm::Job) -> Option<(ModelName, IpuCount)> {
+    match frontend.models().wanted(job) {
+        Ok(wanted) => wanted.map(|wanted| (wanted.model, wanted.size)),
+        Err(_) => {
+            let request = GresRequest::find(&job.tres_per_node()?).ok()??;
+            Some((request.of.as_ref()?.model(), IpuCount::new(request.ipus()?).ok()?))
         }
     }
 }

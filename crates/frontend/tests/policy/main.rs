@@ -8,6 +8,7 @@ mod cluster;
 mod fake_slurm;
 #[path = "../common/fake_test.rs"]
 mod fake_test;
+mod forecasts;
 mod het_jobs;
 mod limits;
 mod nodes;
