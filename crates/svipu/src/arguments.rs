@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use vipu_types::{IpuCount, Words};
+use vipu_types::Words;
 
 use crate::page::Colours;
 use crate::surroundings::Surroundings;
@@ -95,8 +95,8 @@ pub(crate) enum Command {
     #[command(after_help = examples::WHEN)]
     When {
         /// The number of IPUs: 1, 2, 4, ...
-        #[arg(long, value_parser = size)]
-        ipus: IpuCount,
+        #[arg(long, value_parser = number)]
+        ipus: u64,
         /// The time limit of the job, as for sbatch: minutes, H:M:S, D-H and others.
         #[arg(short, long, value_parser = duration)]
         time: Duration,
@@ -229,9 +229,8 @@ impl Command {
     }
 }
 
-fn size(text: &str) -> Result<IpuCount, Words> {
-    let number: u64 = text.parse().map_err(|_| "write a number of IPUs, for example 16")?;
-    IpuCount::new(number).map_err(Words::of)
+fn number(text: &str) -> Result<u64, Words> {
+    text.parse().map_err(|_| "write a number of IPUs, for example 16".into())
 }
 
 /// An address to listen on. A name may have several addresses: the first of IPv4 is usual.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use vipu_forecast::{ModelForecast, Start};
 use vipu_status::{Model, Place, WaitingJob};
-use vipu_types::IpuCount;
+use vipu_types::{IpuCount, NotASize, words};
 
 use crate::error::Failure;
 use crate::page::{Page, Tone};
@@ -33,7 +33,8 @@ struct Answer<'a> {
 }
 
 /// The page of the command.
-pub(crate) fn show(view: &View<'_>, ipus: IpuCount, duration: Duration) -> Result<String, Failure> {
+pub(crate) fn show(view: &View<'_>, ipus: u64, duration: Duration) -> Result<String, Failure> {
+    let ipus = IpuCount::new(ipus).map_err(|why| not_a_size(view, ipus, why))?;
     let models = view.chosen.models.iter();
     let answers: Vec<_> = models.map(|model| (model, answer(view, model, ipus, duration))).collect();
     if view.common.json {
@@ -50,9 +51,25 @@ pub(crate) fn show(view: &View<'_>, ipus: IpuCount, duration: Duration) -> Resul
     Ok(page.finish())
 }
 
+/// The words with which slurmctld refuses such a number of IPUs.
+fn not_a_size(view: &View<'_>, ipus: u64, why: NotASize) -> Failure {
+    let most = view.chosen.models.iter().max_by_key(|model| model.limits.job);
+    let limit = most.map_or(u64::MAX, |model| model.limits.job.into());
+    let (fault, sizes) = match (most, why) {
+        (Some(model), _) if ipus > limit => (at_most(model), vec![1 << limit.max(1).ilog2()]),
+        (_, NotASize::NotPowerOfTwo { below, above, .. }) => (why.to_string(), vec![below, above]),
+        _ => (why.to_string(), vec![1]),
+    };
+    let valid = sizes.into_iter().filter(|size| *size <= limit).map(|size| format!("--ipus={size}"));
+    words!("{fault}; valid: {}", valid.collect::<Vec<_>>().join(" or ")).into()
+}
+
+fn at_most(model: &Model) -> String {
+    format!("a job on {} gets at most {}", model.name, names::ipus(model.limits.job))
+}
+
 fn answer<'a>(view: &View<'_>, model: &'a Model, ipus: IpuCount, duration: Duration) -> Answer<'a> {
-    let limit = model.limits.job;
-    let refused = (ipus.get() > limit).then(|| format!("a job on {} gets at most {limit} IPUs", model.name));
+    let refused = (ipus.get() > model.limits.job).then(|| at_most(model));
     let unknown = Answer { model: &model.name, refused, ..Answer::default() };
     // The line counts in full, whatever jobs the options choose.
     let forecast = ModelForecast::new(view.all, model, view.surroundings.now);

@@ -354,6 +354,19 @@ fn cli_svipu_map_tells_each_drain_in_its_own_words() {
     assert_snapshot!(printed(&run(&status, "map")) + &printed(&run(&status, "status")));
 }
 
+/// As at submit.
+#[test]
+fn cli_svipu_when_names_valid_sizes() {
+    let told = |ipus: &str| run(&super::why::busy(), &format!("when --ipus={ipus} -t 60")).stderr;
+    for (ipus, expected) in [
+        ("3", "3 IPUs is not a power of two; valid: --ipus=2 or --ipus=4\n"),
+        ("65", "a job on pod64 gets at most 64 IPUs; valid: --ipus=64\n"),
+        ("0", "a partition has at least 1 IPU; valid: --ipus=1\n"),
+    ] {
+        assert!(told(ipus).ends_with(expected), "{}", told(ipus));
+    }
+}
+
 #[test]
 fn cli_svipu_when_tells_what_stops_jobs() {
     let mut status = pod64();
