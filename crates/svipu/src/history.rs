@@ -94,7 +94,7 @@ fn add_one(page: &mut Page, view: &View<'_>, history: &History) {
         (None, None) => "-".to_owned(),
     };
     let mut rows = vec![
-        ("job", number(history.job)),
+        ("job", names::or_dash(history.job.map(|id| job_name(view, id)).as_deref())),
         ("user", history.user.map_or_else(|| "-".to_owned(), |id| view.user_name(id))),
         ("IPUs", number(history.ipus)),
         ("model", history.model.clone()),
@@ -116,6 +116,14 @@ fn add_one(page: &mut Page, view: &View<'_>, history: &History) {
         let what = if history.idle.is_some() { "Making" } else { "Making and removing" };
         page.line(&format!("  {what} the partition took {took:.1} s of {time:.0} s ({percent:.1} %)."));
     }
+}
+
+/// The name of a job. The audit log has its id, and the document has the job as long as Slurm has it.
+fn job_name(view: &View<'_>, id: u32) -> String {
+    let all = view.all;
+    let waiting = all.line.iter().chain(&all.not_in_line).filter_map(|row| row.job.as_deref());
+    let mut jobs = all.partitions.iter().filter_map(|entry| entry.job.as_deref()).chain(waiting);
+    jobs.find(|job| job.id == id).map_or_else(|| id.to_string(), names::job_with_id)
 }
 
 fn times(count: u64) -> String {

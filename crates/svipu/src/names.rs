@@ -12,6 +12,14 @@ pub(crate) fn job(job: Option<&Job>) -> String {
     }
 }
 
+/// The name with Slurm's id, if the name is not the id.
+pub(crate) fn job_with_id(known: &Job) -> String {
+    match job(Some(known)) {
+        name if name == known.id.to_string() => name,
+        name => format!("{name} (id {})", known.id),
+    }
+}
+
 /// A number of IPUs in words.
 pub(crate) fn ipus(count: u32) -> String {
     if count == 1 { "1 IPU".to_owned() } else { format!("{count} IPUs") }

@@ -90,12 +90,8 @@ pub(crate) fn owner(page: &mut Page, view: &View<'_>, job: Option<&Job>) {
         page.fields(&[("job", "hidden".to_owned())]);
         return;
     };
-    let id = match names::job(job) {
-        name if name == known.id.to_string() => name,
-        name => format!("{name} (id {})", known.id),
-    };
     page.fields(&[
-        ("job", id),
+        ("job", names::job_with_id(known)),
         ("job name", names::or_dash(known.name.as_deref())),
         ("user", view.user(job)),
         ("Slurm partition", names::or_dash(known.slurm_partition.as_deref())),

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use insta::assert_snapshot;
 use vipu_status::{AUDIT_LOG, AuditLine};
@@ -134,6 +135,18 @@ fn cli_svipu_history_of_a_partition_that_is_there_again() {
         output.stdout.matches("history of partition slurm_7").count()
     };
     assert_eq!((count("job 7"), count("job 8"), count("partition slurm_7")), (2, 1, 3));
+}
+
+#[test]
+fn cli_svipu_history_names_the_component_of_a_heterogeneous_job() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &[], &life(9000, 95, "slurm_95"));
+    let mut status = pod64();
+    Arc::make_mut(status.partitions[0].job.as_mut().unwrap()).id = 95;
+    Arc::make_mut(status.partitions[0].job.as_mut().unwrap()).component = Some((94, 1));
+    fs::write(folder.path().join("vipu_status.json"), status.to_json().unwrap()).unwrap();
+    let text = run_on(folder.path(), "job 94", &surroundings(&[])).stdout;
+    assert_eq!(text.matches("94+1 (id 95)").count(), 2, "the partition and its history: {text}");
 }
 
 #[test]
