@@ -132,7 +132,7 @@ fn wants(view: &View<'_>, row: &WaitingJob) -> String {
 
 fn reason(row: &WaitingJob) -> Option<Sentence> {
     let text = row.reason.as_deref().filter(|text| !text.is_empty())?;
-    Some(Sentence::new("reason", format!("The reason is: {}", safe::cut(text, 300))))
+    Some(Sentence::new("reason", format!("The reason at Slurm's last look: {}", safe::cut(text, 300))))
 }
 
 /// The expected start.
@@ -196,8 +196,8 @@ fn with_partition(view: &View<'_>, partition: &Partition, waits: bool) -> Answer
     };
     let why = partition.reason.as_deref().filter(|why| !why.is_empty());
     let why = why.map(|why| format!(" The reason: {}.", safe::cut(why, 200))).unwrap_or_default();
-    let progress = partition::news(partition);
-    let progress = progress.map(|told| format!(" So far: {}.", safe::cut(told, 200))).unwrap_or_default();
+    let progress = partition::news(partition).map(without_time).filter(|told| !told.is_empty());
+    let progress = progress.map(|told| format!(" {}.", capital(&safe::cut(told, 200)))).unwrap_or_default();
     let ended = if waits { "was requeued: its last run has ended" } else { "has ended" };
     let state = match partition.state {
         State::Preparing => format!(
@@ -233,6 +233,12 @@ fn with_partition(view: &View<'_>, partition: &Partition, waits: bool) -> Answer
         causes: Vec::new(),
         advice: if partition.state == State::Kept { kept(partition) } else { Vec::new() },
     }
+}
+
+/// The news of a create (`20 s, usually 2.0 s, try 4: ...`) without the time, which was right when they were told.
+fn without_time(news: &str) -> &str {
+    let (time, rest) = news.split_once(" s").unwrap_or_default();
+    if time.parse::<u64>().is_ok() { rest.trim_start_matches(", ") } else { news }
 }
 
 /// What its user can do with a kept partition.
@@ -326,6 +332,14 @@ impl Cause {
         ("MaxGRESPerAccount", "A limit of its QOS for its account is reached.", LIMITS),
         ("MaxLicensePerAccount", "A limit of its QOS for its account is reached.", LIMITS),
         ("JobArrayTaskLimit", "As many tasks of its array run as may run at one time (% in --array).", None),
+        (
+            "PartitionNodeLimit",
+            "It asks for more nodes than its Slurm partition has or allows, or for fewer than MinNodes.",
+            Some(
+                "Fewer nodes, as the Slurm partition has and allows (scontrol show partition): scontrol update JobId=JOB \
+                 NumNodes=NUMBER",
+            ),
+        ),
         (
             "Partition",
             "Its Slurm partition is down, or the job exceeds a limit of its Slurm partition.",

@@ -63,7 +63,7 @@ fn cli_svipu_knows_jobs_that_wait_for_something_else() -> Result<()> {
         for (job, reason) in jobs.iter().zip(["JobHeldUser", "Dependency", "BeginTime"]) {
             wait_until(&format!("{reason} in svipu why"), LIMIT, || {
                 let why = cluster.command(&programs::find("svipu")?.to_string_lossy()).args(&["why", job]);
-                Ok(why.output()?.stdout.contains(&format!("The reason is: {reason}\n")))
+                Ok(why.output()?.stdout.contains(&format!("The reason at Slurm's last look: {reason}\n")))
             })?;
             let shown = cluster.command("squeue").args(&["-h", "-j", job, "-o", "%r"]).success()?.stdout;
             ensure!(shown.trim() == reason, "{shown}");

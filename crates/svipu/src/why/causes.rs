@@ -163,12 +163,12 @@ pub(super) fn room(waiting: &Waiting<'_>) -> Vec<Sentence> {
                 1 => format!("only 1 of the {total} IPUs of {model} is"),
                 _ => format!("only {free} of the {total} IPUs of {model} are"),
             };
-            let text = format!("It needs {needs}, and {free} free.");
+            let text = format!("It needs {needs}, and {free} free now.");
             Sentence::new("too_few_free", text)
         }
         false => {
             let text = format!(
-                "It needs one block of {needs}. {free} of the {total} IPUs of {model} are free, but the largest free \
+                "It needs one block of {needs}. {free} of the {total} IPUs of {model} are free now, but the largest free \
                  block has {largest}."
             );
             Sentence::new("no_block", text)

@@ -283,6 +283,7 @@ fn cli_svipu_why_of_jobs_that_wait_for_something_else() {
         "AssocGrpGRES",
         "QOSMaxGRESPerUser",
         "PartitionTimeLimit",
+        "PartitionNodeLimit",
         "Resources",
         "SomethingNew",
     ];
@@ -351,11 +352,17 @@ fn cli_svipu_tells_tries_and_errors_of_a_partition_that_cannot_be_made() {
     (entry.state, entry.ready_expected) = (State::Creating, Some(NOW - 8));
     let told = r#"12 s, usually 2.0 s, try 4: controller vipu:8090: partition "slurm_20" already exists"#;
     entry.reason = Some(format!("vipu: creating partition slurm_20: 32 IPUs on pod64, {told}"));
-    for line in ["why 20", "job 20", "partitions", "status"] {
+    let rest = told.trim_start_matches("12 s, u");
+    for (line, told) in [("why 20", rest), ("job 20", told), ("partitions", told), ("status", told)] {
         let text = run(&status, line).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains(told) && !text.contains("ready now"), "{line}: {text}");
         assert!(!text.contains("vipu: creating"), "{line}: {text}");
     }
+    let why = run(&status, "why 20").stdout;
+    assert!(
+        !why.contains("12 s") && why.contains(". Usually 2.0 s, try 4"),
+        "the making has one time: {why}"
+    );
 }
 
 #[test]
