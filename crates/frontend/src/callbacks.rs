@@ -131,7 +131,7 @@ pub fn job_fini(frontend: &Frontend, mut job: impl JobMut, done: &Cell<Option<En
     done.set(Some(ending));
     let was_launched = frontend.ledger().is_launched(job.id());
     let keep_until = keep_and_requeue::at_end(frontend, &mut job, &claim, was_launched);
-    if was_launched && job.is_batch() {
+    if was_launched {
         lost_runs::note(frontend, &claim, lost_runs::cause(*job));
     }
     failpoints::stop!("fini");

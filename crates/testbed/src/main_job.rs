@@ -301,7 +301,7 @@ pub struct BadRequest {
 /// Requests that are refused, on a site with one Pod64.
 pub const BAD_REQUESTS: &[BadRequest] = &[
     BadRequest { gres: "vipu:pod64:3", answer: &["3 IPUs", "power of two", "vipu:pod64:2", "vipu:pod64:4"] },
-    BadRequest { gres: "vipu:pod64:65", answer: &["65 IPUs", "vipu:pod64:64"] },
+    BadRequest { gres: "vipu:pod64:65", answer: &["at most 64", "vipu:pod64:64"] },
     BadRequest { gres: "vipu:pod64:128", answer: &["at most 64", "vipu:pod64:64"] },
     BadRequest { gres: "vipu:pod64:0", answer: &["at least 1 IPU", "vipu:pod64:1"] },
     BadRequest { gres: "vipu:pod99:4", answer: &["pod99", "vipu:pod64:4"] },

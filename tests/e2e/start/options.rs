@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result, ensure};
 use mock_vipu::Made;
-use testbed::{Cluster, JobId, Output, main_job};
+use testbed::main_job::{self, BAD_REQUESTS, RESOLVED_REQUESTS};
+use testbed::{Cluster, JobId, Output};
 use vipu_types::JobOption;
 
 use super::sizes::{accepted, refused};
@@ -78,8 +79,14 @@ fn user_bad_options_leave_no_job_behind_and_good_ones_are_in_the_help() -> Resul
                 ensure!(output.code != 0 && output.stderr.contains(line), "{by} {options:?}: {output:?}");
             }
         }
+        for request in BAD_REQUESTS {
+            main_job::refuse(cluster, request)?;
+        }
         let queue = cluster.command("squeue").args(&["-h", "--states=all"]).success()?.stdout;
         ensure!(queue.trim().is_empty(), "{queue}");
+        for (gres, ipus) in RESOLVED_REQUESTS {
+            main_job::resolve(cluster, gres, *ipus)?;
+        }
         for by in SUBMITTERS {
             let help = cluster.command(by).args(&["--help"]).success()?.stdout;
             for option in JobOption::ALL {

@@ -349,6 +349,31 @@ fn job_restart_slurmctld_that_knows_an_ended_job_as_waiting() -> Result<()> {
     })
 }
 
+/// The command is gone, so that nothing else would end the job before its time limit.
+#[test]
+fn job_restart_slurmctld_that_knows_an_ended_srun_as_running() -> Result<()> {
+    patient().run(|cluster| {
+        let script = format!(
+            "until [ -e {} ]; do sleep 0.1; done; exit 3",
+            cluster.layout().jobs().join("go").display()
+        );
+        let command =
+            cluster.command("srun").args(&[IPUS, "--job-name=short", "sh", "-c", &script]).start()?;
+        let job = cluster.await_job_named("short", LIMIT)?;
+        runs(cluster, job)?;
+        cluster.await_saved()?;
+        let saved = cluster.saved_jobs()?;
+        let_go(cluster)?;
+        command.output(LIMIT)?;
+        gone(cluster, job, 0)?;
+        cluster.kill_slurmctld_back_at(&saved)?;
+        cluster.start_slurmctld()?;
+        let ended = ended(cluster, job, "FAILED")?;
+        ensure!(ended.exit_code == "3:0", "{ended:?}");
+        no_node_drains(cluster)
+    })
+}
+
 #[test]
 fn job_restart_slurmctld_that_has_forgotten_a_launched_job() -> Result<()> {
     let settings = patient().expect_log("ended while slurmctld was away").expect_log("Orphan ");

@@ -61,7 +61,7 @@ pub enum Entry {
     },
     /// The partition is gone, and so are its files.
     Gone(PartitionId),
-    /// The run of a batch job has ended on the partition.
+    /// A launched run has ended on the partition.
     Ended {
         /// The partition.
         partition: PartitionId,

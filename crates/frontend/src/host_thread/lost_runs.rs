@@ -1,4 +1,4 @@
-//! Runs of batch jobs and their ends that Slurm loses if slurmctld is killed before it has saved them. The journal has
+//! Runs and their ends that Slurm loses if slurmctld is killed before it has saved them. The journal has
 //! them.
 
 use std::collections::HashMap;

