@@ -38,7 +38,7 @@ pub enum BadSpankArguments {
     #[error("ipuof_dir= is missing: add ipuof_dir=<IpuofDir of vipu.conf>")]
     NoDirectory,
     /// This plugstack.conf has no line of the plugin.
-    #[error("{0} does not load it; svipu doctor on the node says which line it needs")]
+    #[error("{0} does not load it: svipu doctor on the node says which line it needs")]
     NotLoaded(String),
     /// The word has a relative path.
     #[error("{0} is not an absolute path")]
@@ -133,7 +133,7 @@ mod tests {
             (&["ipuof_dir=/x", "prefix=c2"], "'prefix=c2' is unknown"),
             (&["ipuof_dir=/x", "IPUOF_DIR=/y"], "'IPUOF_DIR=/y' is unknown"),
             (&["ipuof_dir=/x", "debug"], "'debug' is unknown"),
-            (&["missing_in=/etc/p.conf"], "/etc/p.conf does not load it; svipu doctor on the node"),
+            (&["missing_in=/etc/p.conf"], "/etc/p.conf does not load it: svipu doctor on the node"),
         ] {
             let arguments = SpankArguments::parse(words);
             let error = arguments.wrong().unwrap().to_string();

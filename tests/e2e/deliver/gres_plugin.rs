@@ -79,7 +79,7 @@ fn user_gres_without_the_plugstack_line_ends_jobs_with_ipus() -> Result<()> {
             Ok(told(&cluster.slurmctld_log(), "error: select/vipu: ")
                 && told(&cluster.slurmctld_log(), "(enable_configless)"))
         })?;
-        let cause = "plugstack.conf does not load it; svipu doctor on the node says which line it needs";
+        let cause = "plugstack.conf does not load it: svipu doctor on the node says which line it needs";
         let (job, srun) = (["--gres=vipu:pod64:1"], ["--gres=vipu:pod64:1", "echo", "ran"]);
         let batch = cluster.sbatch("echo ran", &job)?;
         ensure!(cluster.await_end(batch, LIMIT)?.state == "FAILED");

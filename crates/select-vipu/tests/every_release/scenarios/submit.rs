@@ -11,6 +11,7 @@ use crate::record::Record;
 pub fn run(host: Host, plugin: Plugin, job: Record) {
     let (submit, modify) = (plugin.wanted("job_submit"), plugin.wanted("job_modify"));
     let message = Record::new(host.release, "job_desc_msg");
+    message.put("het_job_offset", host.release.constant("NO_VAL"));
     let ask = |member: &str, words: &str| ask(host, message, member, words);
     let refused = host.release.constant("ESLURM_INVALID_GRES").cast_signed();
 
