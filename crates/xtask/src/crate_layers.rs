@@ -16,6 +16,7 @@ const LAYERS: &[&[&str]] = &[
     &["frontend", "vipu-doctor", "vipu-exporter"],
     &[
         "gres-vipu",
+        "ipu-operator",
         "ipuof-fetch",
         "ipuof-oci",
         "job-submit-vipu",
