@@ -20,6 +20,9 @@ pub const API_PARTITION_ID: &str = "IPUOF_VIPU_API_PARTITION_ID";
 /// The GCD of the partition that the program uses, counted from 0.
 pub const API_GCD_ID: &str = "IPUOF_VIPU_API_GCD_ID";
 
+/// The time in seconds for which a program waits for the controller.
+pub const API_TIMEOUT: &str = "IPUOF_VIPU_API_TIMEOUT";
+
 /// The variables of both families. A task must not inherit any of them.
 pub const FAMILIES: [&str; 7] = [
     CONFIG_PATH,
@@ -27,7 +30,7 @@ pub const FAMILIES: [&str; 7] = [
     API_PORT,
     API_PARTITION_ID,
     API_GCD_ID,
-    "IPUOF_VIPU_API_TIMEOUT",
+    API_TIMEOUT,
     // Some documents have this name for the partition.
     "IPUOF_VIPU_PARTITION_ID",
 ];
