@@ -16,6 +16,7 @@ pub use hosts::{Hosts, RunsCommands};
 pub use injected_faults::{Disk, Failpoint};
 pub use one_host::OneHost;
 pub use plugin_files::Place;
+pub use ports::Ports;
 
 use std::{
     collections::BTreeSet,
@@ -37,7 +38,6 @@ use crate::{
 use accounting::Accounting;
 use daemon::Daemon;
 use logs::{Logs, Verdict};
-use ports::Ports;
 
 const START_LIMIT: Duration = Duration::from_secs(300);
 

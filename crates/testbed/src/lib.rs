@@ -38,7 +38,8 @@ mod slurm;
 mod wait;
 
 pub use cluster::{
-    Account, Cluster, Disk, Failpoint, Hosts, KeptCluster, Layout, OneHost, Place, permit, write_program,
+    Account, Cluster, Disk, Failpoint, Hosts, KeptCluster, Layout, OneHost, Place, Ports, permit,
+    write_program,
 };
 pub use mock_controller::Mock;
 pub use settings::Settings;

@@ -30,7 +30,8 @@ const LAYERS: &[&[&str]] = &[
 
 /// Crates and packages that are not part of the product. They may depend on each other and on all of the
 /// product.
-const TOOLS: &[&str] = &["e2e", "fuzz", "mock-vipu", "scoreboard", "simulate", "testbed", "xtask"];
+const TOOLS: &[&str] =
+    &["e2e", "fuzz", "kubernetes-testbed", "mock-vipu", "scoreboard", "simulate", "testbed", "xtask"];
 
 /// The largest number of modules that may import each other in a circle.
 const LARGEST_CIRCLE: usize = 3;

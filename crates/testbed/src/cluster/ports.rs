@@ -32,6 +32,11 @@ impl Ports {
         bail!("no {BLOCK} free ports in a row between {FIRST} and {LAST}")
     }
 
+    /// The number of the block, from 0 to 99. No other block that is reserved has it.
+    pub fn number(&self) -> u16 {
+        (self.end - BLOCK - FIRST) / BLOCK
+    }
+
     pub fn take(&mut self) -> Result<u16> {
         ensure!(self.next < self.end, "more ports are needed than were reserved");
         self.next += 1;
