@@ -1,5 +1,5 @@
 //! Project tasks: `cargo xtask demo`, `test`, `bench`, `book`, `simulate`, `image`, `dist`, `layout`, `fuzz`, `valgrind`, `prometheus`,
-//! `soak`, `upgrade`, `ci`.
+//! `soak`, `upgrade`, `kubernetes`, `ci`.
 #![forbid(unsafe_code)]
 
 mod bench;
@@ -15,6 +15,7 @@ mod faults;
 mod fuzz;
 mod image;
 mod import_circles;
+mod kubernetes;
 mod layout;
 mod long_tests;
 mod matrix;
@@ -194,6 +195,9 @@ enum Task {
         #[arg(long, value_name = "COMMIT", default_value = upgrade::FROM)]
         from: String,
     },
+    /// Start a Kubernetes cluster on this machine, or end it. Needs root.
+    #[command(subcommand)]
+    Kubernetes(kubernetes::Action),
     /// Check dependencies of crates and modules, formatting, clippy and rustdoc; run all tests on this machine's Slurm, and
     /// those in containers of each Debian suite; try packages.
     Ci {
@@ -296,6 +300,7 @@ fn run_task(task: Task) -> Result<ExitCode> {
             needed_packages::install_missing(&needed_packages::SLURM)?;
             return run_on_daemons(upgrade::works(&build::for_tests()?, &from, filter.as_deref())?);
         }
+        Task::Kubernetes(action) => kubernetes::run(action)?,
         Task::Ci { full } => return ci::run(full),
     }
     Ok(ExitCode::SUCCESS)

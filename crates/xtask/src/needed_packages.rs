@@ -70,6 +70,12 @@ pub const BASE_IMAGE: [Needed; 1] =
 pub const LAYOUT_TESTS: [Needed; 1] =
     [("dpkg-dev", "dpkg-source", "it unpacks Slurm's source package, which tests measure")];
 
+/// What builds the programs and images of a Kubernetes cluster. The rest is unpacked, not installed.
+pub const KUBERNETES: [Needed; 2] = [
+    ("dpkg-dev", "dpkg-source", "it unpacks the source package of Kubernetes"),
+    ("mmdebstrap", "mmdebstrap", "it makes the images of Pods from Debian's packages"),
+];
+
 /// Installs what the tests of this machine need.
 pub fn install_for_tests() -> Result<()> {
     install_missing(&[&SLURM[..], &ACCOUNTING, &CONTAINERS, &SITE_TOOLS].concat())
