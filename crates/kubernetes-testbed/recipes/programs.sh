@@ -22,7 +22,7 @@ apt source --only-source kubernetes
 sources=$PWD/go/src/k8s.io/kubernetes
 mkdir --parents "${sources%/*}"
 mv kubernetes-*/ "$sources"
-export GOROOT="$PWD/root/usr/lib/go-1.19" GOPATH="$PWD/go" GOCACHE="$PWD/cache"
+export GOROOT="$PWD/root/usr/lib/go-1.19" GOPATH="$PWD/go" GOCACHE="$PWD/cache" GOTMPDIR="$PWD"
 export GO111MODULE=off GOENV=off GOFLAGS= GOPROXY=off CGO_ENABLED=0 GOGC=off GOMEMLIMIT=3GiB
 go() { nice -n 10 "$GOROOT/bin/go" "$@"; }
 work=$PWD
