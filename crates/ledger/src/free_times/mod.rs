@@ -7,6 +7,7 @@
 
 mod allowed_starts;
 mod block_times;
+mod first_block;
 mod places;
 mod preempt;
 mod timeline;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use vipu_types::IpuCount;
 
-use super::block_times::NEVER;
+use super::block_times::{NEVER, halves};
 use super::timeline::{Ipus, Slot, Timeline, units};
 use crate::{Layout, Seconds};
 
@@ -43,29 +43,7 @@ impl Timeline {
         if pieces > 1 {
             return self.earliest_domains(pieces, duration, from, above);
         }
-        let soonest = |domain: &Range<usize>| self.blocks.soonest(domain, unit).max(from);
-        let domains = || self.units(self.blocks.domain());
-        let bound = domains().map(|domain| soonest(&domain)).min()?;
-        let (mut first, mut least, mut found) = (NEVER, usize::MAX, None);
-        for domain in domains() {
-            if soonest(&domain) > first {
-                continue;
-            }
-            for block in units(domain, unit) {
-                let start = self.free_from(&block, duration, from, above);
-                if start == NEVER || start > first {
-                    continue;
-                }
-                let whole = self.free_around(&block, duration, start, above);
-                if (start, whole) < (first, least) {
-                    (first, least, found) = (start, whole, Some(block));
-                }
-            }
-            if (first, least) == (bound, unit) {
-                break; // There is nothing better.
-            }
-        }
-        found.map(|block| Slot { start: first, ipus: vec![block] })
+        self.first_block(unit, duration, from, above)
     }
 
     /// The first of these blocks that is free. Of several first ones, the first in order.
@@ -81,20 +59,6 @@ impl Timeline {
         Some(Slot { start, ipus: vec![ipus] })
     }
 
-    /// The size of the largest block around this one that is free at the same time.
-    fn free_around(&self, block: &Range<usize>, duration: Duration, start: Seconds, above: usize) -> usize {
-        let mut whole = block.clone();
-        loop {
-            let twice = 2 * whole.len();
-            let first = whole.start / twice * twice;
-            let next = first..first + twice;
-            if twice > self.blocks.domain() || self.free_from(&next, duration, start, above) > start {
-                return whole.len();
-            }
-            whole = next;
-        }
-    }
-
     /// The first time at which this number of domains is free together.
     fn earliest_domains(
         &self,
@@ -103,57 +67,75 @@ impl Timeline {
         from: Seconds,
         above: usize,
     ) -> Option<Slot> {
+        let domain = self.blocks.domain();
         let mut start = from;
         loop {
-            let mut domains: Vec<_> = self
-                .units(self.blocks.domain())
-                .map(|domain| (self.free_from(&domain, duration, start, above), domain.start, domain))
-                .filter(|(free, ..)| *free != NEVER)
-                .collect();
-            domains.sort_unstable_by_key(|(free, first, _)| (*free, *first));
-            let last = domains.get(pieces - 1)?.0;
-            if last == start {
-                let ipus = domains.into_iter().take(pieces).map(|(.., domain)| domain).collect();
+            let alike = self.alike_domains(start, above).into_iter();
+            let mut free: Vec<_> =
+                alike.map(|ipus| (self.free_from(&ipus, duration, start, above), ipus)).collect();
+            free.sort_unstable_by_key(|(free, ipus)| (*free, ipus.start));
+            let in_order =
+                free.into_iter().flat_map(|(free, ipus)| units(ipus, domain).map(move |it| (free, it)));
+            let (times, ipus): (Vec<_>, Ipus) = in_order.take(pieces).unzip();
+            let last = times.last().filter(|last| times.len() == pieces && **last != NEVER)?;
+            if *last == start {
                 return Some(Slot { start, ipus });
             }
             // A domain that is free earlier may be reserved again by then, so all domains are checked anew.
-            start = last;
+            start = *last;
         }
+    }
+
+    /// The blocks of whole domains that are free at the same times from `from` on.
+    fn alike_domains(&self, from: Seconds, above: usize) -> Ipus {
+        let mut alike = Vec::new();
+        let mut blocks = vec![self.blocks.whole()];
+        while let Some(block) = blocks.pop() {
+            if block.len() == self.blocks.domain() || self.is_alike(&block, from, above) {
+                alike.push(block);
+            } else {
+                blocks.extend(halves(&block));
+            }
+        }
+        alike
     }
 
     /// The places for a partition of this size at `now`, one of each kind. Two places are of one kind if
     /// exchanging free buddies turns one into the other. Places that break up the least come first. In a pool, each
     /// free partition is a kind.
     pub(crate) fn places_now(&self, size: IpuCount, now: Seconds) -> Vec<Ipus> {
-        let is_free = |block: &Range<usize>| self.blocks.free_at(block) <= now;
         if let Some(blocks) = self.layout.serving(size) {
+            let is_free = |block: &Range<usize>| self.blocks.free_at(block) <= now;
             return blocks.into_iter().filter(is_free).map(|ipus| vec![ipus]).collect();
         }
         let (unit, pieces) = self.shape(size);
+        let (free, domain) = (self.free_blocks(unit, now), self.blocks.domain());
         if pieces > 1 {
-            let free: Ipus = self.units(self.blocks.domain()).filter(is_free).take(pieces).collect();
-            return if free.len() == pieces { vec![free] } else { Vec::new() };
+            let domains: Ipus =
+                free.into_iter().flat_map(|block| units(block, domain)).take(pieces).collect();
+            return if domains.len() == pieces { vec![domains] } else { Vec::new() };
         }
-        let mut places: Vec<(usize, Range<usize>)> = Vec::new();
-        let (mut at, all, domain) = (0, self.blocks.ipus(), self.blocks.domain());
-        let mut free_domain_seen = false;
-        while at < all {
-            let block = at..at + unit;
-            if !is_free(&block) {
-                at += unit;
-                continue;
-            }
-            let mut whole = unit;
-            while whole < domain && at % (2 * whole) == 0 && is_free(&(at..at + 2 * whole)) {
-                whole *= 2;
-            }
-            if whole < domain || !free_domain_seen {
-                places.push((whole, block));
-            }
-            free_domain_seen |= whole == domain;
-            at += whole;
-        }
+        let kind = |block: &Range<usize>| block.len().min(domain);
+        let mut places: Vec<_> =
+            free.iter().map(|block| (kind(block), block.start..block.start + unit)).collect();
         places.sort_by_key(|(whole, _)| *whole);
+        // One free domain is like another.
+        places.truncate(places.partition_point(|(whole, _)| *whole < domain) + 1);
         places.into_iter().map(|(_, block)| vec![block]).collect()
+    }
+
+    /// The largest aligned blocks that are free at `now`, with at least `unit` IPUs each, in order.
+    fn free_blocks(&self, unit: usize, now: Seconds) -> Ipus {
+        let mut free = Vec::new();
+        let mut blocks = vec![self.blocks.whole()];
+        while let Some(block) = blocks.pop() {
+            if self.blocks.free_at(&block) <= now {
+                free.push(block);
+            } else if self.blocks.first_free_at(&block) <= now && block.len() > unit {
+                let [first, second] = halves(&block);
+                blocks.extend([second, first]);
+            }
+        }
+        free
     }
 }

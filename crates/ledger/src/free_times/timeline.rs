@@ -29,8 +29,12 @@ struct Reserved {
 }
 
 impl Reserved {
-    fn overlaps(&self, unit: &Range<usize>) -> bool {
-        self.slot.ipus.iter().any(|kept| kept.start < unit.end && unit.start < kept.end)
+    fn overlaps(&self, block: &Range<usize>) -> bool {
+        self.slot.ipus.iter().any(|kept| kept.start < block.end && block.start < kept.end)
+    }
+
+    fn covers(&self, block: &Range<usize>) -> bool {
+        self.slot.ipus.iter().any(|kept| kept.start <= block.start && block.end <= kept.end)
     }
 }
 
@@ -44,6 +48,8 @@ pub(crate) struct Timeline {
     controller: Option<ControllerName>,
     /// The slots, in the order of the plans.
     reserved: Vec<Reserved>,
+    /// The IPUs of these slots, in order. No two ranges overlap.
+    kept: Ipus,
 }
 
 impl Timeline {
@@ -54,7 +60,13 @@ impl Timeline {
         taken: impl IntoIterator<Item = (Range<usize>, Seconds)>,
     ) -> Self {
         let blocks = BlockTimes::new(ipus as usize, layout.domain(ipus) as usize, taken);
-        Self { blocks: Arc::new(blocks), layout: layout.clone(), controller: None, reserved: Vec::new() }
+        Self {
+            blocks: Arc::new(blocks),
+            layout: layout.clone(),
+            controller: None,
+            reserved: Vec::new(),
+            kept: Vec::new(),
+        }
     }
 
     /// Notes the controller of these IPUs.
@@ -75,12 +87,31 @@ impl Timeline {
 
     /// Reserves a slot for a plan of lower rank than all plans with a slot.
     pub(crate) fn keep(&mut self, plan: usize, slot: Slot, end: Seconds) {
+        for ipus in &slot.ipus {
+            let first = self.kept.partition_point(|kept| kept.end < ipus.start);
+            let after = self.kept.partition_point(|kept| kept.start <= ipus.end);
+            let joined = self.kept[first..after]
+                .iter()
+                .fold(ipus.clone(), |all, kept| all.start.min(kept.start)..all.end.max(kept.end));
+            self.kept.splice(first..after, [joined]);
+        }
         self.reserved.push(Reserved { plan, slot, end });
     }
 
     /// A copy of the Pod with the `above` plans of highest rank.
     pub(crate) fn with_plans(&self, above: usize) -> Self {
-        Self { reserved: self.plans(above).cloned().collect(), ..self.clone() }
+        let Self { blocks, layout, controller, .. } = self;
+        let mut copy = Self {
+            blocks: Arc::clone(blocks),
+            layout: layout.clone(),
+            controller: controller.clone(),
+            reserved: Vec::new(),
+            kept: Vec::new(),
+        };
+        for Reserved { plan, slot, end } in self.plans(above) {
+            copy.keep(*plan, slot.clone(), *end);
+        }
+        copy
     }
 
     /// The number of IPUs that the `above` plans of highest rank hold at this time.
@@ -112,16 +143,53 @@ impl Timeline {
         from: Seconds,
         above: usize,
     ) -> Seconds {
-        let mut start = self.blocks.free_at(unit).max(from);
-        if start == NEVER || self.reserved.is_empty() {
+        let start = self.blocks.free_at(unit).max(from);
+        self.beside_plans(unit, start, duration, above, |kept| kept.overlaps(unit))
+    }
+
+    /// A time before which no part of an aligned block is free for this duration.
+    pub(super) fn soonest(
+        &self,
+        block: &Range<usize>,
+        duration: Duration,
+        from: Seconds,
+        above: usize,
+    ) -> Seconds {
+        let start = self.blocks.first_free_at(block).max(from);
+        self.beside_plans(block, start, duration, above, |kept| kept.covers(block))
+    }
+
+    /// The first time, not before `start`, from which none of these plans for a block holds its slot for this duration.
+    fn beside_plans(
+        &self,
+        block: &Range<usize>,
+        mut start: Seconds,
+        duration: Duration,
+        above: usize,
+        is_in_the_way: impl Fn(&Reserved) -> bool,
+    ) -> Seconds {
+        if start == NEVER || !self.may_be_kept(block) {
             return start;
         }
         while let Some(in_the_way) = self.plans(above).find(|kept| {
-            kept.slot.start < start.later_by(duration) && start < kept.end && kept.overlaps(unit)
+            kept.slot.start < start.later_by(duration) && start < kept.end && is_in_the_way(kept)
         }) {
             start = in_the_way.end;
         }
         start
+    }
+
+    /// Whether all parts of an aligned block are free at the same times from `from` on: its IPUs have one end, and each
+    /// plan holds all of them or none.
+    pub(super) fn is_alike(&self, block: &Range<usize>, from: Seconds, above: usize) -> bool {
+        let is_split = |kept: &Reserved| kept.overlaps(block) && !kept.covers(block);
+        self.blocks.is_even(block, from) && !(self.may_be_kept(block) && self.plans(above).any(is_split))
+    }
+
+    /// False if no plan has any of these IPUs. This is known without a look at each plan.
+    fn may_be_kept(&self, ipus: &Range<usize>) -> bool {
+        let next = self.kept.partition_point(|kept| kept.end <= ipus.start);
+        self.kept.get(next).is_some_and(|kept| kept.start < ipus.end)
     }
 
     /// The time at which the present holders of an aligned block, or of several whole domains, will be gone.
