@@ -1,5 +1,6 @@
 //! The real controller: [`vipu_client::Client`].
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 
 use vipu_client::{Client, Endpoint, ErrorClass, OperationState, PartitionStatus, ReadyState, Requirements};
@@ -31,6 +32,13 @@ impl Controller for Client {
             Err(error) if error.class() == ErrorClass::NotFound => Ok(PartitionState::Absent),
             Err(error) => Err(error.into()),
         }
+    }
+
+    async fn pending(&self, settings: &ModelSettings) -> Result<BTreeSet<PartitionId>, CallError> {
+        failpoints::io!("a controller");
+        let mut listed = self.list_partitions(settings.allocation.as_deref()).await?;
+        listed.retain(|partition| partition.ready == ReadyState::Pending);
+        Ok(listed.into_iter().filter_map(|partition| PartitionId::new(partition.id).ok()).collect())
     }
 
     async fn ipuof_config(&self, partition: &PartitionId) -> Result<Vec<Gcd>, CallError> {

@@ -1,5 +1,6 @@
 //! The driver's interface to a V-IPU controller.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::future::Future;
 use std::time::Duration;
@@ -27,6 +28,13 @@ pub trait Controller: Sized + 'static {
 
     /// The state of a partition. A partition that does not exist is [`PartitionState::Absent`], not an error.
     fn status(&self, partition: &PartitionId) -> impl Future<Output = Result<PartitionState, CallError>>;
+
+    /// The partitions that are being made or reset, from one call for all. A partition that is not among them may have any
+    /// state.
+    fn pending(
+        &self,
+        settings: &ModelSettings,
+    ) -> impl Future<Output = Result<BTreeSet<PartitionId>, CallError>>;
 
     /// The IPUoF configuration of all GCDs of an active partition. It is never empty.
     fn ipuof_config(&self, partition: &PartitionId) -> impl Future<Output = Result<Self::Config, CallError>>;

@@ -102,7 +102,7 @@ pub(crate) async fn create<W: Environment>(
         Start::Anew if is_ours => Presence::MayExist,
         Start::Anew => Presence::Absent,
     };
-    let progress = CreateProgress::new(claim, pod.usual_create.get());
+    let progress = CreateProgress::new(claim, pod.observed.usual.create(claim.size));
     let mut create = Create {
         shared,
         pod,
@@ -328,7 +328,7 @@ impl<W: Environment> Create<'_, W> {
         drop(place);
         let took = self.active().await?;
         if !is_found {
-            self.pod.usual_create.set(Some(took));
+            self.pod.observed.usual.created(self.claim.size, took);
         }
         failpoints::hold!("active");
         // Another slurmctld may have taken over meanwhile, and launches the job then.

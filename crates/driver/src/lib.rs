@@ -34,6 +34,7 @@ mod create;
 mod create_after_removals;
 mod create_deadline;
 mod create_progress;
+mod creates_under_way;
 mod directory_identity;
 mod driver;
 mod durable_files;
@@ -60,6 +61,7 @@ mod survey;
 mod test_claim;
 mod tracked;
 mod unclaimed;
+mod usual_times;
 mod withheld;
 
 pub use broken_hosts::BrokenHosts;

@@ -105,6 +105,7 @@ pub(crate) async fn reset_to_active<C: Controller>(
             PartitionState::Pending | PartitionState::Resetting => is_under_way = true,
             PartitionState::Active if is_under_way => {
                 tracked.change_may_come_late.set(before);
+                pod.observed.usual.reset.set(Some(began.elapsed()));
                 return Ok(());
             }
             PartitionState::Active if began.elapsed() < LATEST_BEGIN => {}
@@ -119,6 +120,6 @@ pub(crate) async fn reset_to_active<C: Controller>(
                 return Err(words!("controller {}: somebody has removed it", controller.name()));
             }
         }
-        sleep(poll_pause(began.elapsed(), None)).await;
+        sleep(poll_pause(began.elapsed(), pod.observed.usual.reset.get())).await;
     }
 }

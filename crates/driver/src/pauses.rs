@@ -7,21 +7,29 @@ use std::time::Duration;
 pub(crate) const RETRY_CAP: Duration = Duration::from_secs(30);
 
 const SHORTEST_POLL: Duration = Duration::from_millis(10);
+/// The shortest pause before the usual time is near.
+const SHORTEST_EARLY_POLL: Duration = Duration::from_millis(500);
 /// The shortest pause around the usual time.
 const SHORTEST_DUE_POLL: Duration = Duration::from_millis(3);
-const LONGEST_POLL: Duration = Duration::from_secs(1);
+const LONGEST_POLL: Duration = Duration::from_secs(2);
 
-/// The pause before the next look at work that has taken `elapsed` until now. Quick work is noticed quickly,
-/// and slow work is not asked for often.
+/// The pause before the next look at work that has taken `elapsed` until now. `usual` is the time that the last work of
+/// its kind took: a controller takes similar times, and jobs wait for the look that finds the work done.
 ///
-/// Around `usual`, the duration of the last create, looks are five times as frequent. Creates of one
-/// controller take similar times, and a job waits for the look that finds its partition ready. A pause is at
-/// most a quarter of the time to the usual moment or since then, so that the looks are closest together there.
+/// Looks are rare until nine tenths of the usual time. Then each pause is a third of the distance to the usual moment, so
+/// the looks are closest together there. Without a usual time, or long after it, pauses grow with the elapsed time: quick
+/// work is noticed quickly, and slow work is not asked for often.
 pub(crate) fn poll_pause(elapsed: Duration, usual: Option<Duration>) -> Duration {
-    let is_due = usual.is_some_and(|usual| (usual * 9 / 10..usual * 3 / 2).contains(&elapsed));
-    let pause = (elapsed / if is_due { 200 } else { 40 }).clamp(SHORTEST_POLL, LONGEST_POLL);
-    let to_usual = usual.map_or(Duration::MAX, |usual| usual.abs_diff(elapsed));
-    pause.min((to_usual / 4).max(SHORTEST_DUE_POLL))
+    let Some(usual) = usual.filter(|usual| elapsed < *usual * 3 / 2) else {
+        return (elapsed / 20).clamp(SHORTEST_POLL, LONGEST_POLL);
+    };
+    let to_due = (usual * 9 / 10).saturating_sub(elapsed);
+    if to_due.is_zero() {
+        (usual.abs_diff(elapsed) / 3).min(elapsed / 50).max(SHORTEST_DUE_POLL)
+    } else {
+        // Work can be done early, or fail.
+        (elapsed / 2).clamp(SHORTEST_EARLY_POLL, LONGEST_POLL).min(to_due).max(SHORTEST_DUE_POLL)
+    }
 }
 
 /// An exponential backoff with jitter.
@@ -67,39 +75,48 @@ impl<'a> Backoff<'a> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn an_end_is_noticed_within_a_fortieth() {
-        let unknown = |elapsed| poll_pause(elapsed, None);
-        assert_eq!(unknown(Duration::ZERO), SHORTEST_POLL);
-        assert_eq!(unknown(Duration::from_secs(2)), Duration::from_millis(50));
-        assert_eq!(unknown(Duration::from_secs(3600)), LONGEST_POLL);
-    }
-
-    #[test]
-    fn an_end_that_is_due_is_noticed_sooner() {
-        let usual = Some(Duration::from_secs(60));
-        assert_eq!(poll_pause(Duration::from_secs(50), usual), LONGEST_POLL);
-        assert_eq!(poll_pause(Duration::from_secs(70), usual), Duration::from_millis(350));
-        assert_eq!(poll_pause(Duration::from_secs(60), usual), SHORTEST_DUE_POLL);
-        assert_eq!(poll_pause(Duration::from_secs(100), usual), LONGEST_POLL);
-    }
-
-    /// The moments of the looks at work that takes `took`, the last of which finds it done.
-    fn looks(took: Duration, usual: Option<Duration>) -> Vec<Duration> {
+    /// The number of looks at work that takes `took`, and the time from its end to the look that finds it done.
+    fn looks(took: Duration, usual: Option<Duration>) -> (usize, Duration) {
         let next = |elapsed: &Duration| (*elapsed < took).then(|| *elapsed + poll_pause(*elapsed, usual));
-        std::iter::successors(Some(Duration::ZERO), next).collect()
+        let looks: Vec<_> = std::iter::successors(Some(Duration::ZERO), next).collect();
+        (looks.len(), looks[looks.len() - 1] - took)
     }
 
     #[test]
-    fn an_end_at_the_usual_time_is_noticed_within_milliseconds_for_few_more_looks() {
-        for millis in [100, 500, 2_000, 10_000, 60_000] {
+    fn work_is_looked_at_by_expectation() {
+        // The number of looks: usual time unknown, right, a tenth less, a tenth more, half, twice as long.
+        for (seconds, most) in [
+            (1, [54, 13, 25, 4, 41, 3]),
+            (10, [102, 25, 44, 11, 60, 10]),
+            (20, [116, 32, 53, 16, 66, 15]),
+            (30, [124, 37, 59, 21, 72, 20]),
+            (60, [140, 53, 75, 36, 84, 35]),
+            (120, [170, 81, 104, 65, 109, 65]),
+        ] {
+            let took = Duration::from_secs(seconds);
+            let usual =
+                [None, Some(took), Some(took * 9 / 10), Some(took * 11 / 10), Some(took / 2), Some(took * 2)];
+            for (usual, most) in usual.into_iter().zip(most) {
+                let (looks, late) = looks(took, usual);
+                assert!(looks <= most, "{took:?}, usually {usual:?}: {looks} looks");
+                let longest = match usual {
+                    Some(usual) if usual == took => SHORTEST_DUE_POLL,
+                    Some(usual) if usual < took * 5 / 4 && took < usual * 5 / 4 => took / 40,
+                    Some(usual) if usual > took => LONGEST_POLL.min(took / 2),
+                    _ => LONGEST_POLL.min(took / 20),
+                };
+                assert!(late <= longest, "{took:?}, usually {usual:?}: {late:?} late");
+            }
+        }
+    }
+
+    #[test]
+    fn an_end_near_the_usual_time_is_noticed_within_milliseconds() {
+        for millis in [20, 100, 500, 2_000, 10_000, 60_000] {
             let (took, jitter) = (Duration::from_millis(millis), Duration::from_millis(millis / 500));
             for took in [took - jitter, took, took + jitter] {
-                let with = looks(took, Some(Duration::from_millis(millis)));
-                let without = looks(took, None);
-                let late = *with.last().unwrap() - took;
+                let (_, late) = looks(took, Some(Duration::from_millis(millis)));
                 assert!(late <= SHORTEST_DUE_POLL.max(jitter / 2), "{took:?}: {late:?} late");
-                assert!(with.len() <= without.len() + 50, "{took:?}: {} looks", with.len());
             }
         }
     }

@@ -13,9 +13,11 @@ use tokio_util::task::AbortOnDropHandle;
 use vipu_types::{PartitionId, PodId, Words, words};
 
 use crate::broken_hosts::ToldHosts;
+use crate::creates_under_way::CreatesUnderWay;
 use crate::refusing_controller::Refusals;
 use crate::shown_as_removed::ShownAsRemoved;
 use crate::tracked::Tracked;
+use crate::usual_times::UsualTimes;
 use crate::{CallError, Controller, Failure, Listing, ModelSettings, PartitionState, PodSetup};
 
 /// A Pod in use. A task keeps the Pod with which it began. A new configuration makes new Pods.
@@ -25,8 +27,8 @@ pub(crate) struct PodInUse<C> {
     pub controller: C,
     /// One permit for each create that may be under way.
     pub slots: Arc<Semaphore>,
-    /// The time that the controller took for the partition that was ready last.
-    pub usual_create: Cell<Option<Duration>>,
+    /// The creates that wait until their partitions are active.
+    pub under_way: CreatesUnderWay,
     pub observed: Rc<ObservedController>,
     /// Asks for a survey. Remembers one request, so that a request during a survey leads to one more survey after it.
     pub survey_wanted: Notify,
@@ -43,6 +45,8 @@ pub(crate) struct ObservedController {
     pub is_back: Notify,
     /// The refusals since it last made a partition.
     pub refusals: Refusals,
+    /// The times that it usually takes.
+    pub usual: UsualTimes,
     /// The hosts without jobs.
     pub hosts: ToldHosts,
     /// The partitions of its pool.
@@ -58,6 +62,7 @@ impl Default for ObservedController {
             answers: Cell::new(true),
             is_back: Notify::new(),
             refusals: Refusals::default(),
+            usual: UsualTimes::default(),
             hosts: ToldHosts::default(),
             pool: ObservedPool::default(),
             shown_as_removed: ShownAsRemoved::default(),
@@ -123,7 +128,7 @@ impl<C> PodInUse<C> {
             settings,
             controller,
             slots,
-            usual_create: Cell::default(),
+            under_way: CreatesUnderWay::default(),
             observed,
             survey_wanted: Notify::new(),
             last: RefCell::new(nobody),

@@ -200,8 +200,11 @@ pub(crate) async fn removed<C: Controller>(
     partition: &PartitionId,
 ) -> Result<(), Words> {
     call(pod, tracked, partition).await.map_err(|error| error.message)?;
+    let began = Instant::now();
     failpoints::hold!("remove_acknowledged");
-    confirm_gone(pod, partition).await
+    confirm_gone(pod, partition).await?;
+    pod.observed.usual.removal.set(Some(began.elapsed()));
+    Ok(())
 }
 
 /// Sends a remove call, and remembers if it was not answered.
@@ -223,7 +226,7 @@ pub(crate) async fn confirm_gone<C: Controller>(
     partition: &PartitionId,
 ) -> Result<(), Words> {
     let (controller, force) = (&pod.controller, pod.settings.force_remove);
-    let (began, mut removed) = (Instant::now(), None);
+    let began = Instant::now();
     loop {
         match pod.status(partition).await.map_err(|error| error.message)? {
             PartitionState::Absent => return Ok(()),
@@ -234,16 +237,14 @@ pub(crate) async fn confirm_gone<C: Controller>(
             PartitionState::Active if began.elapsed() >= STILL_ACTIVE => {
                 return Err(words!("controller {}: it is still active", controller.name()));
             }
-            // This state has its own time limit and is usually short. Jobs may wait for these IPUs.
-            PartitionState::Removed => {
-                let since = *removed.get_or_insert_with(Instant::now);
-                sleep(poll_pause(since.elapsed(), None)).await;
-            }
+            // This state has its own time limit.
+            PartitionState::Removed => {}
             _ if began.elapsed() >= REMOVE_TIME => {
                 let seconds = REMOVE_TIME.as_secs();
                 return Err(words!("controller {}: still there after {seconds} s", controller.name()));
             }
-            _ => sleep(poll_pause(began.elapsed(), None)).await,
+            _ => {}
         }
+        sleep(poll_pause(began.elapsed(), pod.observed.usual.removal.get())).await;
     }
 }

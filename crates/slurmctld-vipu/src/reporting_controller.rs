@@ -1,7 +1,7 @@
 //! A controller whose calls are counted, and whose changes are in the audit log.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -137,6 +137,10 @@ impl Controller for ReportingController {
         };
         let what = if state == PartitionState::Active { "ready" } else { "gone" };
         self.audited(what, partition, began, Ok(state))
+    }
+
+    async fn pending(&self, settings: &ModelSettings) -> Result<BTreeSet<PartitionId>, CallError> {
+        self.counted(self.client.pending(settings).await)
     }
 
     async fn ipuof_config(&self, partition: &PartitionId) -> Result<Self::Config, CallError> {

@@ -1,8 +1,9 @@
 //! The partition of a create on its controller: looked for, reset, removed if it is unusable, and waited for.
 
+use std::rc::Rc;
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use vipu_types::{PartitionId, words};
 
 use super::{Create, Presence, Setback};
@@ -78,7 +79,8 @@ impl<W: Environment> Create<'_, W> {
 
     /// Waits until the partition is active. Returns how long that took.
     pub(super) async fn active(&mut self) -> Result<Duration, Setback> {
-        let began = Instant::now();
+        let (began, pod) = (Instant::now(), Rc::clone(&self.pod));
+        let under_way = pod.under_way.begin();
         self.trouble = "the controller has not said how far it is".into();
         loop {
             self.trouble = match self.status().await? {
@@ -93,7 +95,17 @@ impl<W: Environment> Create<'_, W> {
                     return Err(self.again(&format!("it went into error: {words}")));
                 }
             };
-            self.deadline.pause(poll_pause(began.elapsed(), self.pod.usual_create.get())).await?;
+            let is_pending = async {
+                loop {
+                    let pause = poll_pause(began.elapsed(), pod.observed.usual.create(self.claim.size));
+                    sleep(pause).await;
+                    let partition = self.on_controller();
+                    if !under_way.is_pending(&pod.controller, &pod.settings, partition, pause).await {
+                        break;
+                    }
+                }
+            };
+            self.deadline.hold(is_pending).await?;
         }
     }
 

@@ -2,7 +2,7 @@
 //! up. The driver's scenarios and the front end's simulation use them.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::future::Future;
 use std::rc::Rc;
@@ -39,6 +39,7 @@ pub struct Tag {
 pub enum Call {
     Create,
     Status,
+    Pending,
     Config,
     Remove,
     RemoveByForce,
@@ -178,6 +179,11 @@ impl<S: Default> Machine<S> {
         status.map_or(PartitionState::Absent, |status| PartitionStatus::from(status).into())
     }
 
+    fn pending(&self) -> BTreeSet<PartitionId> {
+        let ids = self.partitions().into_iter().map(|(id, _)| id);
+        ids.filter(|id| self.state(id) == PartitionState::Pending).collect()
+    }
+
     fn listing(&self, settings: &ModelSettings) -> Listing {
         let listed = self.pod.borrow_mut().list("", self.now()).unwrap();
         let partitions = listed.into_iter().map(PartitionInfo::from).collect();
@@ -273,6 +279,10 @@ impl<N: Network> Controller for Line<N> {
         let id = partition.clone();
         let state = self.call(Call::Status, Some(partition), move |machine| machine.state(&id)).await?;
         Ok(self.network.shown(&self.machine, state))
+    }
+
+    async fn pending(&self, _: &ModelSettings) -> Result<BTreeSet<PartitionId>, CallError> {
+        self.call(Call::Pending, None, Machine::pending).await
     }
 
     async fn ipuof_config(&self, partition: &PartitionId) -> Result<Tag, CallError> {

@@ -4,7 +4,7 @@ use crate::script::scenarios;
 
 scenarios! {
     each_step_waits_for_the_one_before "
-        create 1 -> up 1 at 2..2.06
+        create 1 -> up 1 at 2..2.12
         log * call status 1 | journal create 1 | started 1 | call create 1 | call status 1 | call config 1 | files of 1 to /ipuof for 1001 | journal created 1 | up 1"
 
     a_call_that_never_arrived_is_made_again "
@@ -52,7 +52,7 @@ scenarios! {
     a_partition_of_others_on_its_way_out_is_waited_for "
         put 1
         take 1
-        create 1 -> up 1 at 3.3..3.4
+        create 1 -> up 1 at 3.3..3.45
         count 1 call create 1"
 
     /// A partition of this name appears only after the driver has looked for one.
@@ -162,7 +162,7 @@ scenarios! {
         create 1 -> up 1
         create 2 -> up 2
         log told job 1* : vipu: creating partition slurm_1: 1 IPU on pod64
-        log told job 2* : vipu: creating partition slurm_2: 1 IPU on pod64 | : vipu: creating partition slurm_2: 1 IPU on pod64, 5 s, usually 2.0 s | , in squeue: vipu: creating partition slurm_2: 1 IPU on pod64, 10 s, usually 2.0 s"
+        log told job 2* : vipu: creating partition slurm_2: 1 IPU on pod64 | : vipu: creating partition slurm_2: 1 IPU on pod64, 5 s, usually 2.1 s | , in squeue: vipu: creating partition slurm_2: 1 IPU on pod64, 10 s, usually 2.1 s"
 }
 
 // Many partitions at once.
@@ -172,6 +172,16 @@ scenarios! {
         configure creates=8
         zero
         create 33-64 -> up 33-64 at 8..8.48"
+
+    creates_that_wait_together_share_their_looks "
+        make time = 20
+        create 1-64
+        pass 1
+        count 64 call create…
+        count 128 call status…
+        count 40..60 call pending
+        -> up 1-64 at 20..22
+        count 192 call status…"
 
     creates_are_sent_in_the_order_of_their_orders "
         journal delay of 1 = 0.5

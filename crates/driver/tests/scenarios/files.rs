@@ -6,7 +6,7 @@ scenarios! {
     /// A disk may take long to make them durable. The entry in the journal comes after that.
     no_job_waits_until_its_files_are_durable "
         flush time = 30
-        create 1 -> up 1 at 2..2.06
+        create 1 -> up 1 at 2..2.12
         count 0 journal created 1
         pass 31
         count 1 journal created 1"

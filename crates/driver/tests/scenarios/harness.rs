@@ -112,6 +112,7 @@ impl Scene {
         let line = match call {
             Call::Create => format!("call create {id}"),
             Call::Status => format!("call status {id}"),
+            Call::Pending => "call pending".to_owned(),
             Call::Config => format!("call config {id}"),
             Call::Remove => format!("call remove {id}"),
             Call::RemoveByForce => format!("call remove {id} by force"),
@@ -164,6 +165,7 @@ impl Network for Rc<Scene> {
         let (queue, time) = match call {
             Call::Create => ("next create", "call time"),
             Call::Status => ("next status", "call time"),
+            Call::Pending => ("next pending", "call time"),
             Call::Config => ("next config", ""),
             Call::Remove | Call::RemoveByForce => ("next remove", "call time"),
             Call::Reset => ("next reset", "call time"),

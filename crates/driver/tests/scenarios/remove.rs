@@ -7,7 +7,7 @@ scenarios! {
         create 1 -> up 1
         forget
         zero
-        remove 1 -> gone 1 at 1.3..1.32
+        remove 1 -> gone 1 at 1.3..1.34
         log * journal remove 1 | call remove 1 | call status 1 | files of 1 off /ipuof | journal gone 1 | gone 1"
 
     /// The name and IPUs of a partition are not free while the controller shows it, but it may show it for

@@ -7,7 +7,7 @@ scenarios! {
         create 1 -> up 1
         forget
         zero
-        idle-reset 1 -> idle 1 at 2..2.1
+        idle-reset 1 -> idle 1 at 2..2.12
         log * files of 1 off /ipuof | call reset 1 | call status 1 | stays 1 | idle 1
         there 1
         files"
@@ -28,7 +28,7 @@ scenarios! {
         idle 1 -> idle 1
         forget
         zero
-        reuse-reset 2 id 1 -> up 1 at 2..2.1
+        reuse-reset 2 id 1 -> up 1 at 2..2.12
         log * call reset 1 | call status 1 | journal create 1 | started 1 | call status 1 | call config 1 | files of 1 to /ipuof for 1002 | reused 1 after 1 | journal created 1 | up 1"
 
     a_partition_whose_reset_fails_does_not_stay "
