@@ -4,9 +4,11 @@ use std::ffi::{CStr, c_char, c_int};
 use std::io;
 use std::sync::LazyLock;
 
+use tracing::subscriber::Interest;
 use tracing::{Level, Metadata};
+use tracing_subscriber::filter::dynamic_filter_fn;
 use tracing_subscriber::fmt::MakeWriter;
-use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
+use tracing_subscriber::layer::{Filter, Layer as _, SubscriberExt as _};
 
 use crate::record::c_string;
 use crate::symbols;
@@ -83,14 +85,18 @@ pub fn trace_to_slurm(crates: &'static [&'static str]) {
         .with_level(false)
         .with_target(false)
         .with_ansi(false)
-        // A plain filter would keep its verdict on a place in the code for good, and Slurm's level may
-        // change.
-        .with_filter(tracing_subscriber::filter::dynamic_filter_fn(move |metadata, _| {
-            let of_ours = metadata.target().split("::").next().is_some_and(|name| crates.contains(&name));
-            of_ours && enabled(metadata)
-        }));
+        .with_filter(filter(crates));
     // A second call in one process changes nothing: the first subscriber stays.
     let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry().with(layer));
+}
+
+/// Lets through the events of these crates at Slurm's level at that moment.
+fn filter<S>(crates: &'static [&'static str]) -> impl Filter<S> {
+    // A verdict for good on a place in the code ignores later changes of Slurm's level. The crate does not change.
+    dynamic_filter_fn(|metadata, _| enabled(metadata)).with_callsite_filter(|metadata| {
+        let of_ours = metadata.target().split("::").next().is_some_and(|name| crates.contains(&name));
+        if of_ours { Interest::sometimes() } else { Interest::never() }
+    })
 }
 
 struct ToSlurm;
@@ -128,5 +134,25 @@ impl Drop for Line {
     fn drop(&mut self) {
         let text = String::from_utf8_lossy(&self.text);
         write(self.level, &format!("select/vipu: {}", text.trim_end()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing::subscriber::with_default;
+    use tracing_subscriber::Registry;
+
+    use super::*;
+
+    #[test]
+    fn a_place_in_a_library_is_decided_once() {
+        let (of_library, of_ours) = with_default(Registry::default(), || {
+            let of_library = tracing::info_span!(target: "h2::proto", "poll").metadata().unwrap();
+            (of_library, tracing::info_span!(target: "driver::create", "create").metadata().unwrap())
+        });
+        let filter = filter(&["driver"]);
+        let verdict = |place| Filter::<Registry>::callsite_enabled(&filter, place);
+        assert!(verdict(of_library).is_never());
+        assert!(verdict(of_ours).is_sometimes(), "Slurm's level can change");
     }
 }
