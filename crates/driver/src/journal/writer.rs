@@ -138,7 +138,8 @@ impl Writer {
             owner = JournalOwner::Us;
         }
         let is_whole = self.sound && self.is_in_place();
-        if owner != JournalOwner::Us || (is_whole && self.waiting.is_empty()) {
+        // A record without an entry asks for the owner only.
+        if owner != JournalOwner::Us || (is_whole && self.unwritten.is_empty()) {
             return Ok(owner);
         }
         if is_whole && self.length < self.limit {
@@ -271,6 +272,21 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         // One flush fails once. A second flush would have mended the file.
         assert_eq!(write(broken(&dir.path().join("journal")), 100), [false; 100]);
+    }
+
+    #[test]
+    fn a_record_without_an_entry_leaves_the_file_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal");
+        // This device cannot be synchronised.
+        let mut writer = Writer { file: File::open("/dev/null").unwrap(), ..broken(&path) };
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("/dev/null", &path).unwrap();
+        let (done, flushed) = oneshot::channel();
+        writer.take(Record { entry: None, done });
+        writer.work();
+        assert!(flushed.blocking_recv().unwrap().is_ok());
+        assert!(path.is_symlink());
     }
 
     #[test]
