@@ -19,6 +19,7 @@ use crate::shared_ledger::{LockedLedger, SharedLedger};
 use crate::slurm::{Job, Verdict};
 use crate::slurm_partition_ipus::Found;
 use crate::status::seen_jobs::SeenJobs;
+use crate::status::status_writer::StatusWriter;
 use crate::whole_times::KnownTimes;
 
 /// The time for which a job is not tried again after its job_begin failed, in milliseconds.
@@ -49,6 +50,7 @@ pub struct Frontend {
     pub(crate) slurm_partition_ipus: Found,
     /// The facts about jobs for the status document.
     pub(crate) seen_jobs: SeenJobs,
+    pub(crate) status_writer: StatusWriter,
     /// The reservations of licences at the host thread's last look.
     license_reservations: Mutex<Arc<BTreeMap<ModelName, LicenseReservations>>>,
     /// The times in which only the largest jobs run.
@@ -59,9 +61,10 @@ impl Frontend {
     /// A front end without models and without jobs.
     #[must_use]
     pub fn new(outside: Box<dyn Outside>) -> Self {
+        let status_writer = StatusWriter::default();
         Self {
             outside,
-            shared_ledger: SharedLedger::default(),
+            shared_ledger: SharedLedger::new(status_writer.clone()),
             models: Mutex::default(),
             out_of_order: OnceLock::new(),
             closed: AtomicBool::new(false),
@@ -74,7 +77,8 @@ impl Frontend {
             before: FromBefore::default(),
             expected: Expected::default(),
             slurm_partition_ipus: Found::default(),
-            seen_jobs: SeenJobs::default(),
+            seen_jobs: SeenJobs::new(status_writer.clone()),
+            status_writer,
             license_reservations: Mutex::default(),
             whole_times: KnownTimes::default(),
         }

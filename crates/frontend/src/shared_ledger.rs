@@ -10,18 +10,31 @@ use crate::clocks_and_queues::Outside;
 use crate::internal_error::guard;
 use crate::ledger_panic::About;
 use crate::mutex::{Mutex, MutexGuard, lock};
+use crate::status::status_writer::StatusWriter;
 
 /// Takes events from slurmctld's callbacks and from both threads, and passes on the actions that follow.
 #[derive(Default)]
 pub(crate) struct SharedLedger {
     ledger: Mutex<Ledger>,
     distrusted: AtomicBool,
+    status_writer: StatusWriter,
 }
 
 /// The locked ledger. slurmctld's callbacks wait while it is locked.
 pub struct LockedLedger<'shared_ledger> {
     ledger: MutexGuard<'shared_ledger, Ledger>,
+    /// [`Ledger::revision`] when it was locked.
+    revision: (u64, u64),
+    status_writer: &'shared_ledger StatusWriter,
     _no_io: NoIo,
+}
+
+impl Drop for LockedLedger<'_> {
+    fn drop(&mut self) {
+        if self.ledger.revision() != self.revision {
+            self.status_writer.wake();
+        }
+    }
 }
 
 impl Deref for LockedLedger<'_> {
@@ -38,9 +51,15 @@ impl DerefMut for LockedLedger<'_> {
 }
 
 impl SharedLedger {
+    /// An empty ledger. Wakes the thread that writes the status document when it changes.
+    pub(crate) fn new(status_writer: StatusWriter) -> Self {
+        Self { status_writer, ..Self::default() }
+    }
+
     /// Locks the ledger for a question.
     pub(crate) fn ledger(&self) -> LockedLedger<'_> {
-        LockedLedger { ledger: lock(&self.ledger), _no_io: NoIo::new() }
+        let (ledger, status_writer) = (lock(&self.ledger), &self.status_writer);
+        LockedLedger { revision: ledger.revision(), ledger, status_writer, _no_io: NoIo::new() }
     }
 
     /// Marks the ledger as possibly wrong from now on.

@@ -22,7 +22,7 @@ use vipu_types::Words;
 use crate::plugin::Plugin;
 use crate::public_status::PublicStatus;
 
-/// The time between two looks at whether something has changed, and so between two documents.
+/// The time from a change to the document, and so the shortest time between two documents.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The longest time without a new document. A reader takes an older one for a sign that slurmctld is down.
@@ -36,8 +36,10 @@ pub(crate) fn start(plugin: Weak<Plugin>, dir: &Path, cluster: String) -> Result
     threads::spawn("vipu-status", move || {
         // After a takeover by another slurmctld the document is that one's.
         while let Some(plugin) = plugin.upgrade().filter(|plugin| !plugin.is_over()) {
+            plugin.frontend.wakes_for_status(std::thread::current());
             boundary::guard(&|| "vipu-status".into(), (), || thread.turn(&plugin));
             drop(plugin);
+            std::thread::park_timeout(SIGN_OF_LIFE - INTERVAL);
             std::thread::sleep(INTERVAL);
         }
     })

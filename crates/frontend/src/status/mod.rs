@@ -10,12 +10,14 @@ mod partition;
 pub(crate) mod seen_jobs;
 #[cfg(test)]
 mod start_of_new_job_tests;
+pub(crate) mod status_writer;
 #[cfg(test)]
 pub(crate) mod tests;
 mod usual_times_and_last_hour;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
+use std::thread::Thread;
 
 use std::cmp::Reverse;
 
@@ -254,6 +256,11 @@ impl Frontend {
     pub fn status_revision(&self) -> [u64; 3] {
         let (events, line) = self.ledger().revision();
         [events, line, self.seen_jobs.changes()]
+    }
+
+    /// Unparks this thread from now on when [`Self::status_revision`] changes.
+    pub fn wakes_for_status(&self, thread: Thread) {
+        self.status_writer.set(thread);
     }
 }
 

@@ -7,6 +7,7 @@ use ledger::Seconds;
 use vipu_status::{Job, Rank, UNLIMITED};
 use vipu_types::{GresRequest, IpuCount, ModelName};
 
+use super::status_writer::StatusWriter;
 use crate::frontend::Frontend;
 use crate::mutex::{Mutex, lock};
 use crate::slurm;
@@ -141,7 +142,10 @@ fn waits_for(frontend: &Frontend, job: impl slurm::Job) -> Option<(ModelName, Ip
 
 /// The facts about the jobs of the status document.
 #[derive(Default)]
-pub(crate) struct SeenJobs(Mutex<Book>);
+pub(crate) struct SeenJobs {
+    book: Mutex<Book>,
+    status_writer: StatusWriter,
+}
 
 #[derive(Default)]
 struct Book {
@@ -168,22 +172,27 @@ impl Book {
 }
 
 impl SeenJobs {
+    /// No jobs. Wakes the thread that writes the document when there is news.
+    pub(crate) fn new(status_writer: StatusWriter) -> Self {
+        Self { book: Mutex::default(), status_writer }
+    }
+
     pub(super) fn all(&self) -> HashMap<u32, Arc<SeenJob>> {
-        lock(&self.0).jobs.clone()
+        lock(&self.book).jobs.clone()
     }
 
     pub(super) fn changes(&self) -> u64 {
-        lock(&self.0).changes
+        lock(&self.book).changes
     }
 
     pub(crate) fn has(&self, job: u32) -> bool {
-        lock(&self.0).jobs.contains_key(&job)
+        lock(&self.book).jobs.contains_key(&job)
     }
 
     /// Notes a look at a job. None means that Slurm no longer has the job.
     pub(crate) fn note(&self, job: u32, seen: Option<SeenJob>) {
         debug_assert!(seen.as_ref().is_none_or(|seen| seen.job.id == job));
-        let mut book = lock(&self.0);
+        let mut book = lock(&self.book);
         let before = book.jobs.get(&job);
         let since = before.and_then(|before| before.elsewhere_since);
         let seen = seen.map(|seen| SeenJob {
@@ -198,10 +207,11 @@ impl SeenJobs {
             Some(seen) => drop(book.jobs.insert(job, Arc::new(seen))),
             None => drop(book.jobs.remove(&job)),
         }
+        self.status_writer.wake();
     }
 
     pub(super) fn retain(&self, is_wanted: impl Fn(u32, &SeenJob) -> bool) {
-        let book = &mut *lock(&self.0);
+        let book = &mut *lock(&self.book);
         book.jobs.retain(|job, seen| is_wanted(*job, seen));
         book.texts.retain(|text| Arc::strong_count(text) > 1);
     }
@@ -237,7 +247,7 @@ pub(super) mod tests {
             assert!(reasons.iter().all(|text| Arc::ptr_eq(text, &reasons[0])));
             drop((all, reasons));
             jobs.retain(|_, _| false);
-            assert!(lock(&jobs.0).texts.is_empty());
+            assert!(lock(&jobs.book).texts.is_empty());
         };
         shuttle::check_random(test, 1);
     }
