@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 
 use driver::{
     Driver, Environment, FileJournal, IpuofFiles, Journal, JournalError, LiveRecord, NoJournal, Orders,
+    Ownership,
 };
 use ledger::{Event, Millis, Seconds};
 use slurm_host::{boundary, local_time, threads};
@@ -69,7 +70,7 @@ async fn run(
                 let records = live.iter().map(LiveRecord::recorded);
                 frontend::take_over(&plugin.frontend, records, journal.ended_runs(), saved);
                 counters = plugin.counters.of_journal();
-                serve_administrators(&plugin, path);
+                serve_administrators(&plugin, path, journal.ownership());
             }
             let journal = CountedJournal::new(journal, counters);
             let left = live.iter().filter(|record| record.may_exist()).count();
@@ -88,10 +89,10 @@ async fn run(
 }
 
 /// Drains what was drained, before a controller is asked, and serves the admin socket.
-fn serve_administrators(plugin: &Arc<Plugin>, journal: &Path) {
+fn serve_administrators(plugin: &Arc<Plugin>, journal: &Path, ownership: Ownership) {
     let drains = DrainsFile::in_dir(journal.parent().unwrap_or(Path::new("/")));
     drains.restore(&plugin.frontend);
-    admin::start(&Arc::downgrade(plugin), drains, plugin.admin_settings());
+    admin::start(&Arc::downgrade(plugin), drains, plugin.admin_settings(), ownership);
 }
 
 /// The IPUoF files of this cluster. A file beside the journal lists the directories that have some.

@@ -15,17 +15,17 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use tokio_util::sync::CancellationToken;
 
 /// The record that this process opened the journal at a certain time.
 #[derive(Clone, Debug)]
 pub struct Ownership {
     path: PathBuf,
     mark: String,
-    /// The mark of another process was found.
-    was_lost: Arc<AtomicBool>,
+    /// Cancelled when the mark of another process was found.
+    lost: CancellationToken,
 }
 
 /// The present owner of the journal.
@@ -51,7 +51,7 @@ impl Ownership {
         let ours = Self {
             path,
             mark: format!("{epoch} {} {} {since}\n", place()?, process::id()),
-            was_lost: Arc::default(),
+            lost: CancellationToken::new(),
         };
         ours.write()?;
         Ok(ours)
@@ -60,7 +60,12 @@ impl Ownership {
     /// Whether another process was seen to have opened the journal since, if only for a while. The writer of
     /// the journal looks every few seconds. This function does not.
     pub fn was_lost(&self) -> bool {
-        self.was_lost.load(Ordering::Acquire)
+        self.lost.is_cancelled()
+    }
+
+    /// Waits until [`Ownership::was_lost`].
+    pub async fn lost(&self) {
+        self.lost.cancelled().await;
     }
 
     /// Finds the present owner of the journal.
@@ -72,7 +77,7 @@ impl Ownership {
                 self.write().map(|()| JournalOwner::Us)
             };
         };
-        self.was_lost.store(true, Ordering::Release);
+        self.lost.cancel();
         let [_, its_place, id, _] = *mark.split_ascii_whitespace().collect::<Vec<_>>() else {
             return Ok(JournalOwner::Here); // It is being written.
         };

@@ -1,5 +1,7 @@
 //! Drains in the form of the status document, which is also that of their file.
 
+use std::time::Duration;
+
 use ledger::{Drain, DrainScope, DrainedPart, Event, Place, Seconds};
 use vipu_types::{BadName, ControllerName, ModelName, PartitionId};
 
@@ -21,6 +23,12 @@ impl Frontend {
             self.tell(Event::Drain(drain));
         }
         Ok(())
+    }
+
+    /// The time until the next drain is over. None if no drain has an end.
+    pub fn time_to_end_of_drain(&self) -> Option<Duration> {
+        let now = self.outside().unix_time();
+        self.ledger().drains().iter().filter_map(|drain| drain.until).min().map(|until| until.since(now))
     }
 
     /// Ends the drains whose time is over, and returns whether there were any.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Weak;
 
 use frontend::Frontend;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify};
 use tokio::task::spawn_blocking;
 use tracing::{error, info};
 use vipu_status::Drain;
@@ -25,12 +25,13 @@ const NAME: &str = "vipu_drains.json";
 pub(crate) struct DrainsFile {
     path: PathBuf,
     turn: Mutex<()>,
+    changed: Notify,
 }
 
 impl DrainsFile {
     /// The file in this directory.
     pub(crate) fn in_dir(dir: &Path) -> Self {
-        Self { path: dir.join(NAME), turn: Mutex::default() }
+        Self { path: dir.join(NAME), turn: Mutex::default(), changed: Notify::new() }
     }
 
     /// Drains what an earlier slurmctld had drained. Waits for the disk.
@@ -60,8 +61,14 @@ impl DrainsFile {
         }
     }
 
-    /// Writes the drains of the plugin. They are durable on return.
+    /// Waits until the drains have changed.
+    pub(crate) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    /// Writes the drains of the plugin, which have changed. They are durable on return.
     pub(crate) async fn save(&self, plugin: &Weak<Plugin>) -> Result<(), Words> {
+        self.changed.notify_one();
         let _turn = self.turn.lock().await;
         let Some(drains) = plugin.upgrade().map(|plugin| plugin.frontend.drains()) else { return Ok(()) };
         let path = self.path.clone();

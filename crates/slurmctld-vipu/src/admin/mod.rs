@@ -11,6 +11,7 @@ use std::pin::pin;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use driver::Ownership;
 use nix::unistd::{Uid, User};
 use tokio::net::UnixListener;
 use tokio::sync::watch;
@@ -32,23 +33,31 @@ const RETRY: Duration = Duration::from_secs(2);
 /// some seconds.
 const HANDOVER: Duration = Duration::from_secs(15);
 
-/// The time between two looks whether the plugin is over.
-const LOOK: Duration = Duration::from_secs(1);
+/// The longest time that the removal of the file is waited for.
+const REMOVAL: Duration = Duration::from_secs(1);
 
-/// The time between two looks for drains that are over.
-const TICK: Duration = Duration::from_secs(1);
+/// The longest time between two looks for drains that are over. The clock can be set meanwhile.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// Serves the socket and ends drains, as long as there is the plugin. Needs the drains of an earlier slurmctld
 /// to be restored.
-pub(crate) fn start(plugin: &Weak<Plugin>, drains: DrainsFile, settings: watch::Receiver<AdminSettings>) {
+pub(crate) fn start(
+    plugin: &Weak<Plugin>,
+    drains: DrainsFile,
+    settings: watch::Receiver<AdminSettings>,
+    ownership: Ownership,
+) {
     let (drains, plugin) = (Arc::new(drains), plugin.clone());
     tokio::spawn(end_drains(plugin.clone(), Arc::clone(&drains)));
-    tokio::spawn(serve(plugin, drains, settings));
+    tokio::spawn(serve(plugin, drains, settings, ownership));
 }
 
 async fn end_drains(plugin: Weak<Plugin>, drains: Arc<DrainsFile>) {
     loop {
-        sleep(TICK).await;
+        let Some(next) = plugin.upgrade().map(|plugin| plugin.frontend.time_to_end_of_drain()) else {
+            return;
+        };
+        let _ = timeout(next.unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT), drains.changed()).await;
         let Some(has_ended) = plugin.upgrade().map(|plugin| plugin.frontend.end_drains()) else { return };
         // If that fails, a later slurmctld ends them again.
         if has_ended && let Err(why) = drains.save(&plugin).await {
@@ -57,16 +66,21 @@ async fn end_drains(plugin: Weak<Plugin>, drains: Arc<DrainsFile>) {
     }
 }
 
-async fn serve(plugin: Weak<Plugin>, drains: Arc<DrainsFile>, mut settings: watch::Receiver<AdminSettings>) {
+async fn serve(
+    plugin: Weak<Plugin>,
+    drains: Arc<DrainsFile>,
+    mut settings: watch::Receiver<AdminSettings>,
+    ownership: Ownership,
+) {
     while !is_over(&plugin) {
         let AdminSettings { path, slurm_user } = settings.borrow_and_update().clone();
         let Some(path) = path else {
-            changed(&plugin, &mut settings).await;
+            changed(&ownership, &mut settings).await;
             continue;
         };
         let (listener, file) = tokio::select! {
             socket = socket(&path) => socket,
-            () = changed(&plugin, &mut settings) => continue,
+            () = changed(&ownership, &mut settings) => continue,
         };
         let (own, drains) = (plugin.clone(), Arc::clone(&drains));
         let carry_out = move |peer, request| carry_out(own.clone(), Arc::clone(&drains), peer, request);
@@ -74,10 +88,10 @@ async fn serve(plugin: Weak<Plugin>, drains: Arc<DrainsFile>, mut settings: watc
         tokio::select! {
             () = &mut serving => {}
             () = file.is_lost() => {}
-            () = changed(&plugin, &mut settings) => {}
+            () = changed(&ownership, &mut settings) => {}
         }
         // The listener is still open, so that the next slurmctld does not put its own file there just now.
-        let _ = timeout(LOOK, file.remove()).await;
+        let _ = timeout(REMOVAL, file.remove()).await;
     }
 }
 
@@ -87,8 +101,12 @@ fn is_over(plugin: &Weak<Plugin>) -> bool {
 }
 
 /// Waits until the settings have changed or the plugin is over.
-async fn changed(plugin: &Weak<Plugin>, settings: &mut watch::Receiver<AdminSettings>) {
-    while timeout(LOOK, settings.changed()).await.is_err() && !is_over(plugin) {}
+async fn changed(ownership: &Ownership, settings: &mut watch::Receiver<AdminSettings>) {
+    tokio::select! {
+        // Fails when the plugin is closed.
+        _ = settings.changed() => {}
+        () = ownership.lost() => {}
+    }
 }
 
 /// Makes the socket. Tries until that succeeds.
