@@ -60,7 +60,10 @@ impl Timeline {
         {
             let block = first_ipu..first_ipu + len;
             match step {
-                Step::Take => return Some(Slot { start, ipus: vec![first_ipu..first_ipu + unit] }),
+                Step::Take => {
+                    let block = first_ipu..first_ipu + unit;
+                    return Some(Slot { start, ipus: vec![block] });
+                }
                 Step::LookAround => {
                     let whole = self.free_around(first_ipu..first_ipu + whole, duration, start, above);
                     parts.push(Reverse(Part { start, whole, first_ipu, len, step: Step::Take }));
@@ -175,7 +178,8 @@ mod tests {
                 };
                 let of_this_size = self.blocks(whole).filter(is_largest);
                 let most = if whole == self.domain { 1 } else { usize::MAX };
-                places.extend(of_this_size.take(most).map(|block| vec![block.start..block.start + size]));
+                let first = |block: Range<usize>| block.start..block.start + size;
+                places.extend(of_this_size.take(most).map(|block| vec![first(block)]));
                 whole *= 2;
             }
             places
