@@ -29,17 +29,16 @@ impl Recipe {
     /// waits meanwhile.
     pub fn folder(&self, arguments: &[&str]) -> Result<PathBuf> {
         let cache = cache()?;
-        let named = format!("{}-{:08x}", self.name, self.hash());
-        let made = cache.join(&named);
+        let made = cache.join(format!("{}-{:08x}", self.name, self.hash()));
         if made.is_dir() {
             return Ok(made);
         }
-        let lock = File::create(cache.join(format!("{}.lock", self.name)))?;
+        let file = |suffix: &str| cache.join(format!("{}.{suffix}", self.name));
+        let (lock, work, log) = (File::create(file("lock"))?, file("work"), file("log"));
         lock.lock()?;
         if made.is_dir() {
             return Ok(made);
         }
-        let (work, log) = (cache.join(format!("{named}.work")), cache.join(format!("{named}.log")));
         say(format!("making {} once ({}); the log is {}", made.display(), self.time, log.display()));
         // A run that was killed has left its folder.
         remove(&work)?;

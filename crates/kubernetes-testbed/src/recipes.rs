@@ -13,7 +13,7 @@ const PROGRAMS: Recipe = Recipe {
     name: "programs",
     script: include_str!("../recipes/programs.sh"),
     files: &[("main.go", include_str!("../recipes/main.go"))],
-    time: "five minutes on two idle cores",
+    time: "six minutes on two cores",
 };
 
 const PACK: (&str, &str) = ("pack.sh", include_str!("../recipes/pack.sh"));
