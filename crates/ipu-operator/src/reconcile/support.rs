@@ -21,7 +21,7 @@ pub enum Support {
 }
 
 impl Support {
-    /// All of them, in the order in which they are made.
+    /// The kinds of objects beside the Pods of a job, in the order in which they are made.
     pub const ALL: [Self; 4] = [Self::ConfigMap, Self::ServiceAccount, Self::Role, Self::RoleBinding];
 
     /// The object of a job, complete for the API server.
