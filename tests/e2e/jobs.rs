@@ -119,10 +119,12 @@ pub(crate) fn now() -> Result<Duration> {
     Ok(SystemTime::now().duration_since(UNIX_EPOCH)?)
 }
 
-/// Lets a requeued job begin now instead of after Slurm's two minutes.
+/// Lets a requeued job begin now instead of after Slurm's two minutes. A job that was requeued by scontrol may have
+/// begun on its own.
 pub(crate) fn begin_again(cluster: &Cluster, job: JobId) -> Result<()> {
     next_second()?;
-    update(cluster, job, &["StartTime=now"])
+    let updated = update(cluster, job, &["StartTime=now"]);
+    if cluster.job(job)?.state == "PENDING" { updated } else { Ok(()) }
 }
 
 /// Stops slurmctld in order, and starts it again.

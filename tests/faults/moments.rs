@@ -334,14 +334,15 @@ impl Job<'_> {
     /// Releases a job that is held, and lets a requeued job begin at once. Returns whether it was held.
     fn go_on(&self, job: &JobView) -> Result<bool> {
         let is_held = job.state == "PENDING" && job.reason.to_lowercase().contains("held");
+        let name = job.name_in_commands();
         if is_held {
             // Slurm has drained the node if it has launched the job twice.
             let _ = self.cluster.scontrol(&["update", "NodeName=ALL", "State=RESUME"]);
-            self.cluster.scontrol(&["release", &job.id.to_string()])?;
+            self.cluster.scontrol(&["release", &name])?;
         }
         if is_held || job.state == "PENDING" && job.reason == "BeginTime" {
             next_second()?;
-            self.cluster.scontrol(&["update", &format!("JobId={}", job.id), "StartTime=now"])?;
+            self.cluster.scontrol(&["update", &format!("JobId={name}"), "StartTime=now"])?;
         }
         Ok(is_held)
     }

@@ -69,12 +69,7 @@ impl<H: Hosts> Cluster<H> {
         say("cancelling what is left, waiting for the last partitions to go");
         let left: Vec<_> = self.jobs()?.into_iter().filter(|job| !job.is_over()).collect();
         if !left.is_empty() {
-            let name = |job: &JobView| match (job.array, job.array_task) {
-                // Slurm 22.05 cancels no task by the id of its record.
-                (Some(array), Some(task)) => format!("{array}_{task}"),
-                _ => job.id.to_string(),
-            };
-            let ids: Vec<_> = left.iter().map(name).collect();
+            let ids: Vec<_> = left.iter().map(JobView::name_in_commands).collect();
             let ids: Vec<_> = ids.iter().map(String::as_str).collect();
             // scancel complains of jobs that end at this moment.
             self.command("scancel").args(&ids).output()?;

@@ -7,7 +7,7 @@ use mock_vipu::{Effect, Fault};
 use testbed::{JobView, wait_until};
 
 use crate::LIMIT;
-use crate::jobs::{cancel, roomy};
+use crate::jobs::{cancel, roomy, staying};
 
 /// The page with the list.
 const PAGE: &str = include_str!("../../../docs/messages.md");
@@ -46,12 +46,17 @@ fn cli_list_of_reasons_is_short_and_of_harmless_characters() {
 #[test]
 fn cli_reasons_of_a_busy_pod_are_those_of_the_list() -> Result<()> {
     roomy().run(|cluster| {
+        // All wait for this one at first, so that there are reasons to see on a busy machine, too.
+        let largest = staying(cluster, 64, &[])?;
         let mut jobs = Vec::new();
         for number in 0..30 {
             let request = format!("--ipus={}", 1 << (number % 5));
             jobs.push(cluster.sbatch(&format!("sleep 0.{number}"), &["--time=5", &request])?);
         }
-        let mut seen = BTreeSet::new();
+        let reason = || cluster.squeue(jobs[0], "%r");
+        wait_until("a job to wait for IPUs", LIMIT, || Ok(reason()?.starts_with("vipu")))?;
+        let mut seen = BTreeSet::from([reason()?]);
+        cancel(cluster, largest)?;
         wait_until("all jobs to end", 3 * LIMIT, || {
             let format = ["-h", "-t", "PD,CF,CG", "-o", "%r"];
             let shown = cluster.command("squeue").args(&format).success()?.stdout;

@@ -128,7 +128,9 @@ fn job_ipuof_dir_not_writable_for_a_while() -> Result<()> {
 /// deleted.
 #[test]
 fn job_files_stay_on_record_while_their_directory_is_away() -> Result<()> {
-    quick().expect_log("is its file system mounted?").run(|cluster| {
+    // The status document has its place in this directory, too.
+    let settings = quick().expect_log("is its file system mounted?").expect_log("StatusDir: cannot write");
+    settings.run(|cluster| {
         let ipuof = cluster.layout().ipuof();
         let away = ipuof.with_extension("away");
         let job = crate::stay(cluster, 16)?;

@@ -2,8 +2,6 @@
 
 mod which_jobs;
 
-use std::time::Duration;
-
 use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault, Incident};
 use testbed::{Cluster, JobId, JobView, main_job, wait_until};
@@ -49,8 +47,6 @@ fn user_prepare_starts_a_job_at_once() -> Result<()> {
         let runs = [batch, main_job::srun(cluster, 4)?, main_job::salloc(cluster, 1)?];
         for run in &runs {
             was_never_configuring(cluster, run.job)?;
-            // The start takes no longer than that of a job without IPUs, because nothing polls.
-            ensure!(run.ready_to_start < Duration::from_secs(1), "{run:?}");
         }
         // With `interactive`, batch jobs are not prepared.
         cluster.write_vipu_conf(&["Prepare=interactive"])?;

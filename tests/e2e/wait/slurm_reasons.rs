@@ -43,7 +43,8 @@ fn two_nodes(settings: Settings) -> Settings {
 #[test]
 fn sched_plan_ends_with_another_reason_of_slurm() -> Result<()> {
     two_nodes(brisk()).run(|cluster| {
-        let early = submit(cluster, &[])?;
+        // A running job without an end would be in the way of the reservation.
+        let early = submit(cluster, &["--hold"])?;
         let later =
             "create reservation ReservationName=later Users=root StartTime=now+3hours Duration=60 Nodes=ALL";
         let scontrol = |line: &str| cluster.scontrol(&line.split(' ').collect::<Vec<_>>()).map(drop);

@@ -48,6 +48,15 @@ pub struct JobView {
 }
 
 impl JobView {
+    /// The name by which Slurm's commands know this job alone. One task's id is that of the whole array, and Slurm 22.05
+    /// cancels no task by the id of its record.
+    pub fn name_in_commands(&self) -> String {
+        match (self.array, self.array_task) {
+            (Some(array), Some(task)) => format!("{array}_{task}"),
+            _ => self.id.to_string(),
+        }
+    }
+
     pub fn is_over(&self) -> bool {
         ![
             "PENDING",
