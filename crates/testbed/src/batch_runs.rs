@@ -89,20 +89,31 @@ impl OfJob {
     /// What slurmctld says of the job's end, if the job's last script ended otherwise. Slurm ends a job in other
     /// states for other reasons than its script.
     fn other_end(&self, known: &JobView) -> Option<String> {
-        let by_script = ["COMPLETED", "FAILED"].contains(&known.state.as_str());
+        let by_script = known.is_batch && ["COMPLETED", "FAILED"].contains(&known.state.as_str());
         if !by_script || self.ends.len() != self.launches {
             return None;
         }
-        let status = self.ends.iter().max()?.status?;
-        let (code, signal) = (status >> 8, status & 0x7f);
+        let last = self.ends.iter().max()?.status?;
+        // The script of an earlier job with this id may have ended last.
+        let may_be_another = self.submits > 1 || self.renumbered > 0;
+        let is_same = |end: &End| end.status.is_none_or(|status| is_end_of(status, known));
+        if is_end_of(last, known) || may_be_another && self.ends.iter().any(is_same) {
+            return None;
+        }
         let JobView { id, state, exit_code, .. } = known;
+        let (code, signal) = (last >> 8, last & 0x7f);
+        Some(format!("job {id} is {state} {exit_code}, its script ended {code}:{signal}"))
+    }
+}
+
+/// Whether a job ended as a script with this wait status.
+fn is_end_of(status: u32, known: &JobView) -> bool {
+    let JobView { state, exit_code, .. } = known;
+    match (status >> 8, status & 0x7f) {
+        (0, 0) => state == "COMPLETED",
+        (code, 0) => state == "FAILED" && *exit_code == format!("{code}:0"),
         // Somebody who ends a job by a signal may also have decided how the job ends.
-        let is_same = match (code, signal) {
-            (0, 0) => state == "COMPLETED",
-            (_, 0) => state == "FAILED" && *exit_code == format!("{code}:0"),
-            _ => state == "FAILED",
-        };
-        (!is_same).then(|| format!("job {id} is {state} {exit_code}, its script ended {code}:{signal}"))
+        _ => state == "FAILED",
     }
 }
 
@@ -172,6 +183,12 @@ mod tests {
         let other = "[2026-11-28T22:37:26.157] [6.batch] job 6 completed with slurm_rc = 0, job_rc = 0\n";
         let mixed = [LAUNCH, begin, other, end].concat();
         assert!(violations("", &mixed, &job("FAILED", "3:0", 0)).is_empty());
+        // Slurm lost the first job with this id. Its script ended after that of the second.
+        let submit = "[2026-11-28T22:37:01.000] _slurm_rpc_submit_batch_job: JobId=7 InitPrio=1 usec=5\n";
+        let later = "[2026-11-28T22:37:27.000] [7.batch] job 7 completed with slurm_rc = 0, job_rc = 0\n";
+        let both = [LAUNCH, LAUNCH, END, later].concat();
+        assert!(violations(&submit.repeat(2), &both, &job("FAILED", "3:0", 0)).is_empty());
+        assert_eq!(violations(&submit.repeat(2), &both, &job("FAILED", "4:0", 0)).len(), 1);
         // Slurm has ended the job, or the node has lost power.
         assert!(violations("", &node, &job("TIMEOUT", "0:0", 0)).is_empty());
         assert!(violations("", LAUNCH, &job("COMPLETED", "0:0", 0)).is_empty());
