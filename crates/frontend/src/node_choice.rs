@@ -172,7 +172,7 @@ impl Models {
                 wanted.model,
                 wanted.size
             )),
-            _ => Ok(Some(found)),
+            GroupIpus::Of(_) | GroupIpus::Block(_) => Ok(Some(found)),
         }
     }
 

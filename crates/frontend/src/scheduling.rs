@@ -109,7 +109,7 @@ fn answered(
         }
         // A start on several controllers is found by asking for each.
         None if choice.is_some() => Verdict::Go,
-        None => asked_by_backfill(frontend, job, wanted, told, test),
+        None => answer_again(frontend, job, wanted, told, test),
     }
 }
 
@@ -236,12 +236,12 @@ fn over_share(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<W
     (!fits).then_some(Wait::OverShare { model, slurm_partition, used, limit })
 }
 
-/// Answers backfill's question when a job can start.
+/// Repeats the answer of [`start_later`] within the second, if it still holds.
 ///
-/// Backfill repeats the question for each planned end of a job, until the answer is no later than the next
+/// Backfill asks when a job can start once more for each planned end of a job, until the answer is no later than the next
 /// planned end. A start that the IPUs dictate stays as it is meanwhile. The stock selector is therefore asked
 /// once within a second, and anew in the next cycle.
-fn asked_by_backfill(
+fn answer_again(
     frontend: &Frontend,
     job: &mut impl JobMut,
     wanted: &Resolved,
@@ -312,7 +312,7 @@ pub fn after<J: JobMut>(
     }
     match wanted {
         Ok(None) => Verdict::Go,
-        Ok(Some(wanted)) => will_run(frontend, job, &wanted, choice, test),
+        Ok(Some(wanted)) => start_later(frontend, job, &wanted, choice, test),
         Err(refusal) => frontend.wait(**job, refusal.into_reason()),
     }
 }
@@ -351,7 +351,7 @@ fn components_with_ipus<J: Job>(job: J) -> Vec<J> {
 }
 
 /// Corrects the start that the stock selector found: the job cannot start before its IPUs are free.
-fn will_run(
+fn start_later(
     frontend: &Frontend,
     job: &mut impl JobMut,
     wanted: &Resolved,
