@@ -101,7 +101,9 @@ struct Writer {
 
 impl Writer {
     fn replace(&mut self, documents: &Documents) {
-        let written = boundary::guard(&|| "vipu-public".into(), Ok(()), || self.write(documents));
+        let mut write = || boundary::guard(&|| "vipu-public".into(), Ok(()), || self.write(documents));
+        // A slurmctld that gives up control may write its last document at this moment, under the same temporary name.
+        let written = write().or_else(|_| write());
         match &written {
             Ok(()) if self.is_failing => {
                 info!("{}: the status for all users is written again", self.dir.display())

@@ -1,7 +1,7 @@
 //! The variables that a job gets for its IPUs, and the view of other users.
 
 use anyhow::{Context as _, Result, ensure};
-use testbed::write_program;
+use testbed::{next_second, write_program};
 
 use crate::jobs::{ended, runs, update, waits_again};
 use crate::quick;
@@ -15,6 +15,7 @@ fn job_that_drops_its_ipus_runs_without() -> Result<()> {
         runs(cluster, job)?;
         cluster.scontrol(&["requeuehold", &job.to_string()])?;
         waits_again(cluster, job, 1)?;
+        next_second()?;
         update(cluster, job, &["Gres=", "StartTime=now"])?;
         cluster.scontrol(&["release", &job.to_string()])?;
         ended(cluster, job, "COMPLETED")?;

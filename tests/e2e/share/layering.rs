@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use slurm_release::Series;
 use testbed::{Cluster, programs::slurm_version, say};
 
-use crate::jobs::now;
+use crate::jobs::{logged, now};
 use cluster::{PARTITIONS, Pace, Selector};
 use ipus::{Nodes, Taken};
 use jobs::Job;
@@ -34,6 +34,10 @@ const ROUNDS: usize = 2;
 /// The moments at which the test looks at the jobs.
 const AFTER_MAIN: &str = "after the main scheduler";
 const AT_THE_END: &str = "at the end";
+
+/// slurmctld's line at a check of time limits, which is one of each 30 s. The first check after a start gives jobs that can
+/// never start, and were held for that, another try (seen on 24.11.5).
+const LIMITS_CHECKED: &str = "Testing job time limits";
 
 /// Longer than a cycle of backfill.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -67,7 +71,10 @@ fn differ_in_nothing(waiting: Option<Nodes>) -> Result<()> {
                 cluster::reserve(cluster, begin)?;
                 let take = |_| Taken::take(cluster, selector, limits.between());
                 let taken = waiting.map(take).transpose()?;
+                cluster.scontrol(&["setdebug", "debug2"])?;
                 let outcome = submit(cluster, &jobs, selector)?;
+                logged(cluster, LIMITS_CHECKED)?;
+                cluster.scontrol(&["setdebug", "debug"])?;
                 let outcome = play(cluster, outcome, pace)?;
                 taken.as_ref().map_or(Ok(()), Taken::is_waited_for)?;
                 Ok(outcome)
