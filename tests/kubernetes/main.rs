@@ -11,17 +11,6 @@ use serde_json::{Value, json};
 const SETTINGS: [&str; 4] =
     ["vm/overcommit_memory", "kernel/panic", "kernel/panic_on_oops", "net/ipv4/ip_forward"];
 
-/// Runs a test, or says why it cannot run here.
-fn run(settings: &Settings, test: impl FnOnce(&mut Cluster) -> Result<()>) -> Result<()> {
-    match settings.missing() {
-        Some(why) => {
-            println!("skipped: {why}");
-            Ok(())
-        }
-        None => settings.run(test),
-    }
-}
-
 /// A Pod that runs this command once.
 fn pod(name: &str, node: &str, image: Image, command: &str) -> Value {
     let container = json!({ "name": "main", "image": image.name(), "command": ["sh", "-c", command] });
@@ -40,7 +29,7 @@ fn pod(name: &str, node: &str, image: Image, command: &str) -> Value {
 
 #[test]
 fn k8s_api_alone_keeps_custom_resources() -> Result<()> {
-    run(&Settings::api_only(), |cluster| {
+    Settings::api_only().run(|cluster| {
         let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
         let version =
             json!({ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } });
@@ -71,7 +60,7 @@ fn k8s_api_alone_keeps_custom_resources() -> Result<()> {
 
 #[test]
 fn k8s_pods_run_on_each_node_and_reach_each_other_and_the_api() -> Result<()> {
-    run(&Settings::nodes(2).image(Image::OpenMpi), |cluster| {
+    Settings::nodes(2).image(Image::OpenMpi).run(|cluster| {
         cluster.create_namespace("trial")?;
         let create = |cluster: &Cluster, mut pod: Value| {
             pod["metadata"]["namespace"] = "trial".into();
@@ -102,7 +91,7 @@ fn k8s_pods_run_on_each_node_and_reach_each_other_and_the_api() -> Result<()> {
 
 #[test]
 fn k8s_lost_node_is_noticed_and_returns() -> Result<()> {
-    run(&Settings::nodes(1), |cluster| {
+    Settings::nodes(1).run(|cluster| {
         cluster.create(&pod("waits", "node-1", Image::Busybox, "sleep infinity"))?;
         cluster.await_pod("default", "waits", "Running")?;
         cluster.kill_kubelet(1)?;
@@ -127,7 +116,7 @@ fn k8s_down_leaves_nothing() -> Result<()> {
     let settings = || SETTINGS.map(|name| fs::read_to_string(Path::new("/proc/sys").join(name)).ok());
     let before = settings();
     let mut left = None;
-    run(&Settings::nodes(1), |cluster| {
+    Settings::nodes(1).run(|cluster| {
         cluster.create(&pod("waits", "node-1", Image::Busybox, "sleep infinity"))?;
         cluster.await_pod("default", "waits", "Running")?;
         ensure!(settings() == before, "{:?} and not {before:?}", settings());

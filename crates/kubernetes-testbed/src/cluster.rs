@@ -2,7 +2,7 @@
 
 use std::{io::Write as _, net::Ipv4Addr, path::PathBuf, process::Stdio, time::Duration};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use nix::unistd::Uid;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -44,25 +44,14 @@ impl Settings {
         self
     }
 
-    /// Why this machine cannot have such a cluster.
-    pub fn missing(&self) -> Option<&'static str> {
-        if !Uid::effective().is_root() {
-            Some("a Kubernetes cluster takes root")
-        } else if self.nodes > 0 && control_groups::hierarchies().is_empty() {
-            Some(
-                "this machine has no control groups of version 1, and its kubelets were tried with no others",
-            )
-        } else {
-            None
-        }
-    }
-
     /// Starts the cluster, and waits until the API server and all nodes are ready. Shows the ends of the logs if it fails.
     pub fn up(&self) -> Result<Cluster> {
         ensure!(self.nodes <= MOST_NODES, "a cluster has {MOST_NODES} nodes at most");
-        if let Some(why) = self.missing() {
-            bail!("{why}");
-        }
+        ensure!(Uid::effective().is_root(), "a Kubernetes cluster takes root");
+        ensure!(
+            self.nodes == 0 || may_have_nodes(),
+            "this machine has no control groups of version 1, and kubelets of this release were tried with no others"
+        );
         let mut cluster = Cluster::new()?;
         let started = cluster.start(self);
         if started.is_err() {
@@ -81,6 +70,11 @@ impl Settings {
         }
         tested.and(cluster.down())
     }
+}
+
+/// Whether this machine has what a kubelet needs: control groups of version 1.
+pub fn may_have_nodes() -> bool {
+    !control_groups::hierarchies().is_empty()
 }
 
 /// What the parts of a cluster know of it.

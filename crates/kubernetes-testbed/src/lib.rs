@@ -30,6 +30,6 @@ mod once;
 mod recipes;
 mod stays_up;
 
-pub use cluster::{Cluster, Settings};
+pub use cluster::{Cluster, Settings, may_have_nodes};
 pub use recipes::{Image, programs};
 pub use stays_up::{down, hold};

@@ -13,8 +13,8 @@ use crate::pool::{self, Work};
 use crate::results::Table;
 use crate::test_programs::TestProgram;
 use crate::{
-    book, build, cargo_deny, crate_layers, dist, faults, fuzz, image, matrix, needed_packages, prometheus,
-    run, soak, test_run, upgrade, valgrind,
+    book, build, cargo_deny, crate_layers, dist, faults, fuzz, image, kubernetes, matrix, needed_packages,
+    prometheus, run, soak, test_run, upgrade, valgrind,
 };
 
 /// The time for each fuzz target.
@@ -72,6 +72,7 @@ pub fn run(full: bool) -> Result<ExitCode> {
 fn run_tests(tests: &[TestProgram], full: bool, table: &mut Table) -> Result<()> {
     let here = programs::slurm_version()?;
     let row = here.to_string();
+    kubernetes::begin_build(tests, None)?;
     let seeds = if full { MANY_SEEDS } else { test_run::SEEDS };
     let (packages, without_daemons) = beside(
         || match full {

@@ -1,12 +1,16 @@
 //! `cargo xtask kubernetes`: a Kubernetes cluster of this machine that stays up after the command.
 
-use std::{env, io, process::Stdio};
+use std::{env, io, process::Stdio, thread};
 
 use anyhow::{Context as _, Result, ensure};
 use clap::{Args, Subcommand};
 use kubernetes_testbed::{Image, Settings};
 
+use crate::test_programs::{self, TestProgram};
 use crate::{needed_packages, run};
+
+/// The program of the tests of clusters.
+pub const TESTS: &str = "kubernetes";
 
 #[derive(Subcommand)]
 pub enum Action {
@@ -14,6 +18,9 @@ pub enum Action {
     Up(Contents),
     /// End it. Leaves nothing of it.
     Down,
+    /// Build the programs and images that tests of clusters need.
+    #[command(hide = true)]
+    Build,
     /// The process that holds the cluster.
     #[command(hide = true)]
     Hold(Contents),
@@ -53,6 +60,9 @@ impl Contents {
 pub fn run(action: Action) -> Result<()> {
     match action {
         Action::Up(contents) => up(&contents),
+        Action::Build => {
+            [Image::Busybox, Image::OpenMpi].iter().try_for_each(|image| image.archive().map(drop))
+        }
         Action::Hold(contents) => kubernetes_testbed::hold(&contents.settings()),
         Action::Down if run::is_root() => kubernetes_testbed::down(),
         Action::Down => {
@@ -61,6 +71,22 @@ pub fn run(action: Action) -> Result<()> {
             run::visibly(down)
         }
     }
+}
+
+/// Begins to build what the tests of clusters need, in a process of low priority, if `filter` selects such a test. The
+/// tests wait for it, and build it themselves if it fails.
+pub fn begin_build(programs: &[TestProgram], filter: Option<&str>) -> Result<()> {
+    let tests = test_programs::end_to_end(programs, TESTS)?.tests(filter)?;
+    if tests.is_empty() || !kubernetes_testbed::may_have_nodes() {
+        return Ok(());
+    }
+    needed_packages::install_missing(&needed_packages::KUBERNETES)?;
+    let mut build = run::as_root("nice");
+    build.args(["-n", "19"]).arg(env::current_exe()?).args(["kubernetes", "build"]);
+    let mut build = build.stdin(Stdio::null()).spawn()?;
+    // Nobody needs its status.
+    thread::spawn(move || build.wait());
+    Ok(())
 }
 
 /// Starts the holder, and passes on what it prints until it lets go of its output.

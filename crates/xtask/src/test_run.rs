@@ -6,7 +6,7 @@ use anyhow::Result;
 use testbed::{compose, say};
 
 use crate::{
-    layout,
+    kubernetes, layout,
     pool::{self, Program, Work},
     results::{Results, Table},
     run,
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The programs of the tests that start real daemons, which need root.
-const ON_DAEMONS: [&str; 3] = ["clusters", "e2e", "faults"];
+const ON_DAEMONS: [&str; 4] = ["clusters", "e2e", "faults", kubernetes::TESTS];
 
 /// Tests whose name contains one of these give a second slurmctld a host name of its own, or mount a small
 /// disk.
@@ -74,6 +74,9 @@ pub fn on_daemons(
     }
     if compose::find_engine().is_err() {
         left_out.push(("_docker_", "no Docker engine answers here"));
+    }
+    if !kubernetes_testbed::may_have_nodes() {
+        left_out.push(("k8s_", "no control groups of version 1 here, which the kubelets need"));
     }
     for (word, why) in &left_out {
         say(format!("tests with {word} in their name are skipped: {why}"));
