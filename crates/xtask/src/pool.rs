@@ -158,7 +158,7 @@ fn without_traces(tests: &mut Command) -> &mut Command {
 /// The number of tests on daemons that run at a time. It exceeds the number of processors, because these tests mostly
 /// wait.
 pub fn waiting_processes() -> usize {
-    (4 * processors()).clamp(4, 16)
+    (5 * processors()).clamp(5, 20)
 }
 
 pub fn processors() -> usize {
