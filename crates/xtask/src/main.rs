@@ -246,12 +246,12 @@ fn run_task(task: Task) -> Result<ExitCode> {
                 layout::prepare_tests()?;
             }
             let tests = build::for_tests()?;
-            kubernetes::begin_build(&tests, filter)?;
             let row = programs::slurm_version()?.to_string();
             if faults.is_some() {
                 table.add(&row, &faults::run(&tests, filter)?);
                 return Ok(table.finish());
             }
+            kubernetes::begin_build(&tests, filter)?;
             phase("tests without daemons", || {
                 test_run::without_daemons(&tests, filter, &row, test_run::SEEDS, &mut table)
             })?;
