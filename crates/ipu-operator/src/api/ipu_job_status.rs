@@ -21,7 +21,7 @@ pub struct IpuJobStatus {
     /// What the job waits for, or how it ended.
     pub last_message: String,
     /// Selector of its workers, for autoscalers.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub selector: String,
     /// Its history, one condition a type.
     #[serde(default)]
@@ -137,10 +137,10 @@ pub struct JobCondition {
     /// True or False
     pub status: String,
     /// IPUJob with the type, or the reason of a failure
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// One line for people.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
     /// The time of the last change.
     #[serde(skip_serializing_if = "Option::is_none")]
